@@ -1,0 +1,11 @@
+# Release archives: gpulot-VERSION-Linux.tar.gz and a .deb with the libraries that it needs as dependencies.
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_NAME gpulot)
+set(CPACK_PACKAGE_VENDOR "gpulot")
+set(CPACK_PACKAGE_CONTACT "The gpulot authors <gpulot@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE.txt)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -1,0 +1,1 @@
+typedef int lot_placeholder;

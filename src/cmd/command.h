@@ -1,0 +1,31 @@
+/* A subcommand: its options, its words for --help, and what it does. */
+#ifndef GPULOT_CMD_COMMAND_H
+#define GPULOT_CMD_COMMAND_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "core/options.h"
+
+typedef struct lot_command {
+    const char *name;
+    const char *summary;     /* one line, for the list of commands */
+    const char *synopsis;    /* what follows the name: "FILE.h5 [options]" */
+    const char *description; /* a short paragraph for --help */
+    const lot_option *options;
+    size_t option_count;
+    size_t config_size;
+    /* Does the command. Results go to stdout; returns the status whose exit code the process takes. An error
+     * filled here is printed by main, once, on stderr. LOT_FLAGGED may come with an empty error text. */
+    lot_status (*run)(const void *config, lot_error *error);
+} lot_command;
+
+/* One file per command, each defining one of these; main.c lists them. */
+extern const lot_command lot_command_estimate;
+extern const lot_command lot_command_environment;
+extern const lot_command lot_command_measure;
+extern const lot_command lot_command_show;
+extern const lot_command lot_command_export;
+extern const lot_command lot_command_recover;
+
+#endif

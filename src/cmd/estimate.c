@@ -1,0 +1,98 @@
+/* gpulot estimate: bytes of weights by arithmetic alone. */
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "core/checked.h"
+#include "core/units.h"
+
+typedef struct estimate_config {
+    int64_t parameters;
+    int64_t bits;
+    double reserve_gib;
+    bool json;
+} estimate_config;
+
+static const lot_option options[] = {
+    {.name = "--parameters",
+     .argument = "N",
+     .kind = LOT_OPTION_INTEGER,
+     .flags = LOT_OPTION_REQUIRED,
+     .least = 1,
+     .most = INT64_MAX,
+     .offset = offsetof(estimate_config, parameters),
+     .help = "number of parameters"},
+    {.name = "--bits",
+     .argument = "B",
+     .kind = LOT_OPTION_INTEGER,
+     .flags = LOT_OPTION_REQUIRED,
+     .least = 1,
+     .most = 64,
+     .offset = offsetof(estimate_config, bits),
+     .help = "bits of one parameter, rounded up to whole bytes"},
+    {.name = "--reserve-gib",
+     .argument = "G",
+     .fallback = "0",
+     .kind = LOT_OPTION_NUMBER,
+     .least = 0,
+     .most = 1 << 20,
+     .offset = offsetof(estimate_config, reserve_gib),
+     .help = "reserve that you assume beside the weights, in GiB"},
+    {.name = "--json",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(estimate_config, json),
+     .help = "print JSON"},
+};
+
+static const char left_out[] =
+    "activations, KV cache, quantisation metadata, gradients, optimizer state, libraries";
+
+static void print_json(const estimate_config *config, int64_t bytes_each, int64_t bytes)
+{
+    const double gib = lot_unit_in((double)bytes, LOT_UNIT_GIB);
+
+    printf("{\n  \"parameters\": %lld,\n  \"bits\": %lld,\n  \"bytes_per_parameter\": %lld,\n"
+           "  \"weight_bytes\": %s%lld%s,\n  \"weight_gib\": %.17g,\n  \"weight_gb\": %.17g,\n"
+           "  \"assumed_reserve_gib\": %.17g,\n  \"total_gib\": %.17g,\n"
+           "  \"left_out\": \"%s\",\n  \"predicts_fit\": false\n}\n",
+           (long long)config->parameters, (long long)config->bits, (long long)bytes_each,
+           bytes > (1LL << 53) ? "\"" : "", (long long)bytes, bytes > (1LL << 53) ? "\"" : "", gib,
+           lot_unit_in((double)bytes, LOT_UNIT_GB), config->reserve_gib, gib + config->reserve_gib, left_out);
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    const estimate_config *config = options_given;
+    const int64_t bytes_each = (config->bits + 7) / 8;
+    int64_t bytes;
+
+    if (!lot_checked_mul(config->parameters, bytes_each, &bytes))
+        return lot_error_set(error, LOT_USAGE, "--parameters", 0,
+                             "--parameters: %lld parameters of %lld bytes are more than 2^63 - 1 bytes",
+                             (long long)config->parameters, (long long)bytes_each);
+    if (config->json) {
+        print_json(config, bytes_each, bytes);
+        return LOT_OK;
+    }
+    printf("weights   %lld bytes = %.4f GiB = %.4f GB (%lld bytes for each of %lld parameters)\n",
+           (long long)bytes, lot_unit_in((double)bytes, LOT_UNIT_GIB),
+           lot_unit_in((double)bytes, LOT_UNIT_GB), (long long)bytes_each, (long long)config->parameters);
+    printf("reserve   %.4f GiB, assumed\n", config->reserve_gib);
+    printf("together  %.4f GiB\n", lot_unit_in((double)bytes, LOT_UNIT_GIB) + config->reserve_gib);
+    printf("left out  %s\n", left_out);
+    printf("This does not predict whether a model fits.\n");
+    return LOT_OK;
+}
+
+const lot_command lot_command_estimate = {
+    .name = "estimate",
+    .summary = "bytes of weights, by arithmetic",
+    .synopsis = "--parameters N --bits B [--reserve-gib G] [--json]",
+    .description =
+        "Bytes of a model's weights: bits are rounded up to whole bytes per parameter. Uses no GPU and\n"
+        "measures nothing. It leaves out activations, KV cache, quantisation metadata, gradients,\n"
+        "optimizer state and libraries, and does not predict whether a model fits.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(estimate_config),
+    .run = run,
+};

@@ -1,0 +1,97 @@
+/* gpulot: picks the subcommand, prints its error, gives its exit status. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+
+static const lot_command *const commands[] = {
+    &lot_command_estimate,
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof commands[0])
+
+static void print_usage(FILE *out)
+{
+    (void)fprintf(
+        out, "usage: gpulot COMMAND [options]\n\n"
+             "Measures rented GPUs and keeps what it measured. Results are of a small synthetic network; "
+             "they\nare not a language model, not training, and not the value of a rented GPU.\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        (void)fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    (void)fprintf(out, "\ngpulot COMMAND --help tells more; gpulot --version prints the version.\n"
+                       "exit status: 0 done and good, 1 done and the answer is bad, 2 refused, 3 failure\n");
+}
+
+static void print_help(const lot_command *command)
+{
+    printf("usage: gpulot %s %s\n\n%s\n\n", command->name, command->synopsis, command->description);
+    lot_options_help(command->options, command->option_count, stdout);
+    printf("  %-26s  %s\n", "--help", "show this and exit");
+}
+
+static const lot_command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* Results that did not reach stdout are a failure, not a success. */
+static lot_status flush_results(lot_status status, lot_error *error)
+{
+    const int unflushed = fflush(stdout);
+
+    if (unflushed == 0 && !ferror(stdout))
+        return status;
+    return lot_error_set(error, LOT_IO, "write", 0, "the results could not be written to standard output");
+}
+
+static lot_status run(const lot_command *command, int argc, char **argv, lot_error *error)
+{
+    void *config = calloc(1, command->config_size);
+    lot_status status;
+    bool help = false;
+
+    if (config == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the options");
+    status = lot_options_parse(command->options, command->option_count, argc, argv, config,
+                               command->config_size, &help, error);
+    if (status == LOT_OK && help)
+        print_help(command);
+    else if (status == LOT_OK)
+        status = command->run(config, error);
+    status = flush_results(status, error);
+    free(config);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const lot_command *command;
+    lot_error error = {0};
+    lot_status status;
+
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        printf("gpulot %s\n", GPULOT_VERSION);
+        return lot_status_exit(flush_results(LOT_OK, &error));
+    }
+    if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
+        print_usage(stdout);
+        return lot_status_exit(flush_results(LOT_OK, &error));
+    }
+    if (argc < 2) {
+        print_usage(stderr);
+        return lot_status_exit(LOT_USAGE);
+    }
+    command = find(argv[1]);
+    if (command == NULL) {
+        (void)fprintf(stderr, "gpulot: unknown command '%.80s'; gpulot --help lists them\n", argv[1]);
+        return lot_status_exit(LOT_USAGE);
+    }
+    status = run(command, argc - 2, argv + 2, &error);
+    if (error.text[0] != '\0')
+        (void)fprintf(stderr, "gpulot %s: %s\n", command->name, error.text);
+    return lot_status_exit(status);
+}

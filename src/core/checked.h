@@ -1,0 +1,29 @@
+/* Integer arithmetic that says when it does not fit. Each returns true on success and leaves *result
+ * alone otherwise. Used for every size and every price. */
+#ifndef GPULOT_CORE_CHECKED_H
+#define GPULOT_CORE_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline bool lot_checked_add(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return false;
+    *result = sum;
+    return true;
+}
+
+static inline bool lot_checked_mul(int64_t a, int64_t b, int64_t *result)
+{
+    int64_t product;
+
+    if (__builtin_mul_overflow(a, b, &product))
+        return false;
+    *result = product;
+    return true;
+}
+
+#endif

@@ -1,0 +1,93 @@
+#include "core/stats.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A sorted copy that the caller frees; NULL where there is none: no values, a NaN, or no memory. */
+static double *sorted(const double *values, size_t count)
+{
+    double *copy;
+
+    for (size_t i = 0; i < count; i++)
+        if (isnan(values[i]))
+            return NULL;
+    if (count == 0 || count > SIZE_MAX / sizeof *copy || (copy = malloc(count * sizeof *copy)) == NULL)
+        return NULL;
+    memcpy(copy, values, count * sizeof *copy);
+    qsort(copy, count, sizeof *copy, ascending);
+    return copy;
+}
+
+double lot_stats_quantile(const double *values, size_t count, double p)
+{
+    double *order = sorted(values, count);
+    double h, result;
+    size_t below;
+
+    if (order == NULL)
+        return NAN;
+    h = (double)(count - 1) * p;
+    below = (size_t)h;
+    result = order[below];
+    if (below + 1 < count)
+        result += (h - (double)below) * (order[below + 1] - order[below]);
+    free(order);
+    return result;
+}
+
+double lot_stats_median(const double *values, size_t count)
+{
+    return lot_stats_quantile(values, count, 0.5);
+}
+
+double lot_stats_mad(const double *values, size_t count)
+{
+    const double middle = lot_stats_median(values, count);
+    double *distances, result;
+
+    if (isnan(middle) || (distances = malloc(count * sizeof *distances)) == NULL)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        distances[i] = fabs(values[i] - middle);
+    result = lot_stats_median(distances, count);
+    free(distances);
+    return result;
+}
+
+lot_interval lot_stats_median_interval(const double *values, size_t count, double level)
+{
+    double *order = sorted(values, count);
+    lot_interval interval = {NAN, NAN, NAN};
+    double term, tail; /* P(B = i) and P(B <= i) of Binomial(count, 1/2) */
+    size_t k = 0;
+
+    if (order == NULL)
+        return interval;
+    /* From the logarithm, so that thousands of values do not underflow to a useless interval. */
+    tail = 0;
+    for (size_t i = 0; 2 * (i + 1) <= count; i++) {
+        const double n = (double)count;
+        const double x = (double)i;
+
+        term = exp(lgamma(n + 1) - lgamma(x + 1) - lgamma(n - x + 1) - n * log(2.0));
+        if (i > 0 && 1 - 2 * (tail + term) < level)
+            break;
+        tail += term;
+        k = i;
+    }
+    interval.low = order[k];
+    interval.high = order[count - 1 - k];
+    interval.coverage = count == 1 ? 0 : 1 - 2 * tail;
+    free(order);
+    return interval;
+}

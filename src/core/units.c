@@ -1,0 +1,81 @@
+#include "core/units.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const struct {
+    const char *label;
+    double divisor;
+} rows[LOT_UNIT_COUNT] = {
+#define LOT_UNIT_ROW(code, label, divisor) [code] = {label, divisor},
+    LOT_UNIT_LIST(LOT_UNIT_ROW)
+#undef LOT_UNIT_ROW
+};
+
+const char *lot_unit_label(lot_unit unit)
+{
+    return rows[unit].label;
+}
+
+double lot_unit_in(double value, lot_unit unit)
+{
+    return value / rows[unit].divisor;
+}
+
+/* The first of `first..last` (largest to smallest by `step`) that the value fills. */
+static lot_unit fitting(double value, lot_unit largest, lot_unit smallest)
+{
+    const int step = largest < smallest ? 1 : -1;
+    int unit = (int)largest;
+
+    while (unit != (int)smallest && !(value >= rows[unit].divisor))
+        unit += step;
+    return (lot_unit)unit;
+}
+
+lot_unit lot_unit_for_bytes(double bytes)
+{
+    return fitting(bytes, LOT_UNIT_TIB, LOT_UNIT_BYTE);
+}
+
+lot_unit lot_unit_for_seconds(double seconds)
+{
+    return fitting(seconds, LOT_UNIT_SECOND, LOT_UNIT_NANOSECOND);
+}
+
+lot_unit lot_unit_for_rate(double flops_per_second)
+{
+    return fitting(flops_per_second, LOT_UNIT_TFLOPS, LOT_UNIT_GFLOPS);
+}
+
+static void print(char *text, size_t size, double value, lot_unit unit)
+{
+    const double shown = lot_unit_in(value, unit);
+
+    if (isnan(value) || value < 0)
+        (void)snprintf(text, size, "-");
+    else if (unit == LOT_UNIT_BYTE)
+        (void)snprintf(text, size, "%.0f B", value);
+    else
+        (void)snprintf(text, size, "%.*f %s",
+                       shown < 10     ? 3
+                       : shown < 100  ? 2
+                       : shown < 1000 ? 1
+                                      : 0,
+                       shown, rows[unit].label);
+}
+
+void lot_unit_print_bytes(char *text, size_t size, double bytes)
+{
+    print(text, size, bytes, lot_unit_for_bytes(bytes));
+}
+
+void lot_unit_print_seconds(char *text, size_t size, double seconds)
+{
+    print(text, size, seconds, lot_unit_for_seconds(seconds));
+}
+
+void lot_unit_print_rate(char *text, size_t size, double flops_per_second)
+{
+    print(text, size, flops_per_second, lot_unit_for_rate(flops_per_second));
+}

@@ -1,0 +1,48 @@
+/* Units for people: one row a unit with its label and divisor. Records keep SI numbers; only displays divide.
+ */
+#ifndef GPULOT_CORE_UNITS_H
+#define GPULOT_CORE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(code, label, divisor of the base unit) */
+#define LOT_UNIT_LIST(X)                                                                                     \
+    X(LOT_UNIT_BYTE, "B", 1.0)                                                                               \
+    X(LOT_UNIT_KIB, "KiB", 1024.0)                                                                           \
+    X(LOT_UNIT_MIB, "MiB", 1048576.0)                                                                        \
+    X(LOT_UNIT_GIB, "GiB", 1073741824.0)                                                                     \
+    X(LOT_UNIT_TIB, "TiB", 1099511627776.0)                                                                  \
+    X(LOT_UNIT_MB, "MB", 1e6)                                                                                \
+    X(LOT_UNIT_GB, "GB", 1e9)                                                                                \
+    X(LOT_UNIT_SECOND, "s", 1.0)                                                                             \
+    X(LOT_UNIT_MILLISECOND, "ms", 1e-3)                                                                      \
+    X(LOT_UNIT_MICROSECOND, "us", 1e-6)                                                                      \
+    X(LOT_UNIT_NANOSECOND, "ns", 1e-9)                                                                       \
+    X(LOT_UNIT_GFLOPS, "GFLOP/s", 1e9)                                                                       \
+    X(LOT_UNIT_TFLOPS, "TFLOP/s", 1e12)
+
+typedef enum lot_unit {
+#define LOT_UNIT_ENUM(code, label, divisor) code,
+    LOT_UNIT_LIST(LOT_UNIT_ENUM)
+#undef LOT_UNIT_ENUM
+        LOT_UNIT_COUNT
+} lot_unit;
+
+const char *lot_unit_label(lot_unit unit);
+
+/* `value` in the base unit (bytes, seconds, FLOP/s) expressed in `unit`. */
+double lot_unit_in(double value, lot_unit unit);
+
+/* The largest unit of the value's kind in which it is at least 1: bytes as B..TiB, seconds as ns..s, rates as
+ * GFLOP/s or TFLOP/s. */
+lot_unit lot_unit_for_bytes(double bytes);
+lot_unit lot_unit_for_seconds(double seconds);
+lot_unit lot_unit_for_rate(double flops_per_second);
+
+/* "12.3 ms", "1.50 GiB"; four significant digits, "-" for NaN or a negative value. */
+void lot_unit_print_bytes(char *text, size_t size, double bytes);
+void lot_unit_print_seconds(char *text, size_t size, double seconds);
+void lot_unit_print_rate(char *text, size_t size, double flops_per_second);
+
+#endif
