@@ -1,4 +1,5 @@
 /* gpulot: picks the subcommand, prints its error, gives its exit status. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,23 +68,40 @@ static lot_status run(const lot_command *command, int argc, char **argv, lot_err
     return status;
 }
 
+static int finish(const char *prefix, lot_status status, const lot_error *error)
+{
+    if (error->text[0] != '\0')
+        (void)fprintf(stderr, "gpulot%s%s: %s\n", prefix[0] != '\0' ? " " : "", prefix, error->text);
+    return lot_status_exit(status);
+}
+
+/* --version and --help of the program itself; false where argv asks for neither. */
+static bool answered(int argc, char **argv)
+{
+    if (argc != 2)
+        return false;
+    if (strcmp(argv[1], "--version") == 0)
+        printf("gpulot %s\n", GPULOT_VERSION);
+    else if (strcmp(argv[1], "--help") == 0)
+        print_usage(stdout);
+    else
+        return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const lot_command *command;
     lot_error error = {0};
     lot_status status;
 
-    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
-        printf("gpulot %s\n", GPULOT_VERSION);
-        return lot_status_exit(flush_results(LOT_OK, &error));
-    }
-    if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
-        print_usage(stdout);
-        return lot_status_exit(flush_results(LOT_OK, &error));
-    }
     if (argc < 2) {
         print_usage(stderr);
         return lot_status_exit(LOT_USAGE);
+    }
+    if (answered(argc, argv)) {
+        status = flush_results(LOT_OK, &error);
+        return finish("", status, &error);
     }
     command = find(argv[1]);
     if (command == NULL) {
@@ -91,7 +109,5 @@ int main(int argc, char **argv)
         return lot_status_exit(LOT_USAGE);
     }
     status = run(command, argc - 2, argv + 2, &error);
-    if (error.text[0] != '\0')
-        (void)fprintf(stderr, "gpulot %s: %s\n", command->name, error.text);
-    return lot_status_exit(status);
+    return finish(command->name, status, &error);
 }
