@@ -22,7 +22,7 @@
 #include "core/facts.h"
 
 #define LOT_DEVICE_ABI    1u
-#define LOT_DEVICE_SYMBOL "lot_device_module"
+#define LOT_DEVICE_SYMBOL "lot_device_table"
 
 typedef enum lot_dtype { LOT_FLOAT32, LOT_FLOAT16, LOT_BFLOAT16, LOT_DTYPE_COUNT } lot_dtype;
 typedef enum lot_activation { LOT_ACTIVATION_NONE, LOT_GELU_ERF, LOT_GELU_TANH } lot_activation;
