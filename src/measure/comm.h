@@ -1,0 +1,77 @@
+/* How the ranks of one run meet: few fixed points, every wait limited. Two real ways: alone (one process, no MPI)
+ * and MPI, which is a module, so that nothing but a measurement under a launcher ever loads it. */
+#ifndef GPULOT_MEASURE_COMM_H
+#define GPULOT_MEASURE_COMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+#define LOT_COMM_ABI    1u
+#define LOT_COMM_SYMBOL "lot_comm_table"
+
+typedef struct lot_comm lot_comm;
+
+typedef struct lot_comm_facts {
+    int rank;
+    int size;
+    int local_rank; /* among the ranks on this host, as the library sees hosts */
+    int local_size;
+    char library[64]; /* "" where there is no MPI */
+} lot_comm_facts;
+
+typedef struct lot_comm_module {
+    uint32_t abi;
+    uint32_t size; /* sizeof(lot_comm_module) */
+    const char *name;
+
+    lot_status (*start)(lot_comm **comm, lot_comm_facts *facts, lot_error *error);
+
+    /* Rank 0 receives `bytes` bytes of every rank into all[rank * bytes]; others send `mine` (rank 0's is copied).
+     * `point` names the meeting. LOT_TIMEOUT on rank 0 names the ranks that did not come within `limit_seconds`;
+     * arrived[rank] then says who did (rank 0 only; NULL allowed). */
+    lot_status (*gather)(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
+                         uint8_t *arrived, double limit_seconds, lot_error *error);
+
+    /* Rank 0 sends `bytes` bytes to every rank for which reach[rank] is not 0 (NULL: all); others receive. */
+    lot_status (*broadcast)(lot_comm *comm, const char *point, void *data, size_t bytes, const uint8_t *reach,
+                            double limit_seconds, lot_error *error);
+
+    /* A text of any length to rank 0, when rank 0 asks for it; and rank 0's asking. The received text belongs to
+     * the caller. One text at a time is under way. */
+    lot_status (*send)(lot_comm *comm, const void *data, size_t bytes, double limit_seconds, lot_error *error);
+    lot_status (*receive)(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
+                          lot_error *error);
+
+    /* Ends the library where `everyone_is_here`; otherwise leaves it as it is, since ending it would wait for ranks
+     * that do not come: the process must then end by _exit. */
+    void (*stop)(lot_comm *comm, int everyone_is_here);
+} lot_comm_module;
+
+/* The way for one process alone. */
+extern const lot_comm_module lot_comm_alone;
+
+/* What every rank brings to a meeting and what all take from it. */
+typedef struct lot_vote {
+    int32_t status; /* lot_status */
+    int32_t rank;   /* who; filled by lot_comm_agree */
+    int64_t code;
+    char call[64];
+    char text[512];
+} lot_vote;
+
+/* A started communicator with what belongs to it. */
+typedef struct lot_team {
+    const lot_comm_module *module;
+    lot_comm *comm;
+    lot_comm_facts facts;
+    double limit_seconds; /* of every wait for another rank */
+} lot_team;
+
+/* A meeting of all ranks. Each brings its own error (LOT_OK and nothing else where all is well). Returns on every
+ * rank the same status: that of the lowest rank with the highest exit status, with its text in *error, preceded by
+ * "rank N: " unless it is rank 0's. Costs two short messages a rank. */
+lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *error);
+
+#endif

@@ -1,0 +1,327 @@
+/* The ranks' meetings over MPI. The only user of mpi.h.
+ *
+ * Point to point and nonblocking throughout: so rank 0 can name the ranks that did not come, and a waiting rank
+ * sleeps instead of taking a CPU from one that still measures. Each meeting has a tag of its own, so that a message
+ * that comes too late is never taken for one of a later meeting. Only host memory is ever passed to MPI. */
+#include <mpi.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "measure/comm.h"
+
+#define PIECE_BYTES  (64 << 20) /* MPI counts are int; a long text goes in pieces */
+#define FIRST_TAG    16         /* tags below belong to texts, those from here on to meetings */
+#define TAG_PERIOD   16384      /* MPI guarantees tags up to 32767 */
+#define LATE_LISTED  8          /* ranks named in a message */
+#define NAP_SHORTEST 20e-6
+#define NAP_LONGEST  1e-3
+
+enum { TAG_ASK = 1, TAG_SIZE = 2, TAG_DATA = 3 };
+
+struct lot_comm {
+    MPI_Comm world;
+    int rank;
+    int size;
+    int meeting; /* counted alike on every rank */
+};
+
+static lot_status failed(lot_error *error, const char *call, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    (void)MPI_Error_string(code, text, &length);
+    return lot_error_set(error, LOT_INTERNAL, call, code, "%s failed: %s", call, text);
+}
+
+/* Local ranks as MPI sees hosts. */
+static int find_local(MPI_Comm world, lot_comm_facts *facts)
+{
+    MPI_Comm local;
+    int code = MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    (void)MPI_Comm_rank(local, &facts->local_rank);
+    (void)MPI_Comm_size(local, &facts->local_size);
+    return MPI_Comm_free(&local);
+}
+
+static void library_name(char *name, size_t size)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+
+    (void)MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0'; /* "Open MPI v4.1.4"; what follows is the packager's */
+    (void)snprintf(name, size, "%s", text);
+}
+
+static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error)
+{
+    lot_comm *made = calloc(1, sizeof *made);
+    int provided, code;
+
+    if (made == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the communicator");
+    code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_dup(MPI_COMM_WORLD, &made->world);
+    if (code == MPI_SUCCESS)
+        code = find_local(made->world, facts);
+    if (code != MPI_SUCCESS) {
+        free(made);
+        return failed(error, "MPI_Init_thread", code);
+    }
+    (void)MPI_Comm_rank(made->world, &made->rank);
+    (void)MPI_Comm_size(made->world, &made->size);
+    facts->rank = made->rank;
+    facts->size = made->size;
+    library_name(facts->library, sizeof facts->library);
+    *comm = made;
+    return LOT_OK;
+}
+
+/* A nap that grows while nothing happens: short waits stay short, long ones cost no CPU. */
+static void nap(double *length)
+{
+    lot_clock_sleep(*length);
+    if (*length < NAP_LONGEST)
+        *length *= 2;
+}
+
+/* Waits for one request; `whom` is named when the limit is reached. */
+static lot_status wait_for(MPI_Request *request, double limit, const char *call, int whom, lot_error *error)
+{
+    const double until = lot_clock_seconds() + limit;
+    double length = NAP_SHORTEST;
+
+    for (;;) {
+        int done = 0;
+        const int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+
+        if (code != MPI_SUCCESS)
+            return failed(error, call, code);
+        if (done)
+            return LOT_OK;
+        if (lot_clock_seconds() > until)
+            break;
+        nap(&length);
+    }
+    /* The request's buffer may be gone soon; a message that still comes must not be written there. */
+    (void)MPI_Cancel(request);
+    (void)MPI_Request_free(request);
+    return lot_error_set(error, LOT_TIMEOUT, call, whom, "no answer from rank %d within %g s", whom, limit);
+}
+
+static int next_tag(lot_comm *comm)
+{
+    return FIRST_TAG + comm->meeting++ % TAG_PERIOD;
+}
+
+/* Waits until every request is done or the limit is reached; done[i] says which are. */
+static lot_status wait_for_all(MPI_Request *requests, int count, uint8_t *done, int *missing, double limit,
+                               lot_error *error)
+{
+    const double until = lot_clock_seconds() + limit;
+    double length = NAP_SHORTEST;
+
+    for (*missing = count;;) {
+        const int before = *missing;
+
+        for (int i = 0; i < count; i++) {
+            int flag = 0;
+            int code = MPI_SUCCESS;
+
+            if (!done[i])
+                code = MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+            if (code != MPI_SUCCESS)
+                return failed(error, "MPI_Test", code);
+            done[i] |= (uint8_t)flag;
+            *missing -= flag;
+        }
+        if (*missing == 0 || lot_clock_seconds() > until)
+            return LOT_OK;
+        if (*missing < before)
+            length = NAP_SHORTEST;
+        nap(&length);
+    }
+}
+
+/* LOT_TIMEOUT with the first few ranks that are missing; their requests are given up. */
+static lot_status name_missing(const char *point, MPI_Request *requests, const uint8_t *done, int count, int missing,
+                               double limit, lot_error *error)
+{
+    char list[128] = "";
+    int listed = 0;
+
+    for (int i = 0; i < count; i++) {
+        const size_t used = strlen(list);
+
+        if (done[i])
+            continue;
+        (void)MPI_Cancel(&requests[i]);
+        (void)MPI_Request_free(&requests[i]);
+        if (listed++ < LATE_LISTED)
+            (void)snprintf(list + used, sizeof list - used, "%s%d", used == 0 ? "" : ", ", i);
+    }
+    return lot_error_set(error, LOT_TIMEOUT, point, missing, "%d of %d ranks did not come to '%s' within %g s: %s%s",
+                         missing, count, point, limit, list, listed > LATE_LISTED ? ", ..." : "");
+}
+
+/* Rank 0's side of a meeting: one receive or send a rank, all at once. */
+static lot_status meet_all(lot_comm *comm, const char *point, int tag, char *data, size_t stride, int bytes,
+                           int receive, const uint8_t *reach, uint8_t *arrived, double limit, lot_error *error)
+{
+    MPI_Request *requests = calloc((size_t)comm->size, sizeof(MPI_Request));
+    uint8_t *done = calloc((size_t)comm->size, 1);
+    lot_status status = LOT_OK;
+    int missing = 0;
+
+    if (requests == NULL || done == NULL)
+        status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory to meet %d ranks", comm->size);
+    for (int rank = 0; status == LOT_OK && rank < comm->size; rank++) {
+        char *at = data + (size_t)rank * stride;
+        int code = MPI_SUCCESS;
+
+        done[rank] = rank == 0 || (reach != NULL && !reach[rank]);
+        if (!done[rank] && receive)
+            code = MPI_Irecv(at, bytes, MPI_BYTE, rank, tag, comm->world, &requests[rank]);
+        else if (!done[rank])
+            code = MPI_Isend(at, bytes, MPI_BYTE, rank, tag, comm->world, &requests[rank]);
+        if (code != MPI_SUCCESS)
+            status = failed(error, receive ? "MPI_Irecv" : "MPI_Isend", code);
+    }
+    if (status == LOT_OK) {
+        for (int rank = 0; rank < comm->size; rank++)
+            missing += !done[rank];
+        status = wait_for_all(requests, comm->size, done, &missing, limit, error);
+    }
+    if (status == LOT_OK && arrived != NULL)
+        memcpy(arrived, done, (size_t)comm->size);
+    if (status == LOT_OK && missing > 0)
+        status = name_missing(point, requests, done, comm->size, missing, limit, error);
+    free(requests);
+    free(done);
+    return status;
+}
+
+static lot_status gather(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
+                         uint8_t *arrived, double limit, lot_error *error)
+{
+    const int tag = next_tag(comm);
+    MPI_Request request;
+    int code;
+
+    if (comm->rank == 0) {
+        memcpy(all, mine, bytes);
+        return meet_all(comm, point, tag, all, bytes, (int)bytes, 1, NULL, arrived, limit, error);
+    }
+    code = MPI_Isend(mine, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
+    return code == MPI_SUCCESS ? wait_for(&request, limit, point, 0, error) : failed(error, "MPI_Isend", code);
+}
+
+static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_t bytes, const uint8_t *reach,
+                            double limit, lot_error *error)
+{
+    const int tag = next_tag(comm);
+    MPI_Request request;
+    int code;
+
+    if (comm->rank == 0)
+        return meet_all(comm, point, tag, data, 0, (int)bytes, 0, reach, NULL, limit, error);
+    code = MPI_Irecv(data, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
+    /* Rank 0 may itself wait up to the limit for others before it answers. */
+    return code == MPI_SUCCESS ? wait_for(&request, 2 * limit, point, 0, error) : failed(error, "MPI_Irecv", code);
+}
+
+static lot_status pass(lot_comm *comm, int receive, void *data, int bytes, int peer, int tag, double limit,
+                       lot_error *error)
+{
+    MPI_Request request;
+    const int code = receive ? MPI_Irecv(data, bytes, MPI_BYTE, peer, tag, comm->world, &request)
+                             : MPI_Isend(data, bytes, MPI_BYTE, peer, tag, comm->world, &request);
+
+    if (code != MPI_SUCCESS)
+        return failed(error, receive ? "MPI_Irecv" : "MPI_Isend", code);
+    return wait_for(&request, limit, receive ? "receive" : "send", peer, error);
+}
+
+static lot_status pass_pieces(lot_comm *comm, int receive, char *data, size_t bytes, int peer, double limit,
+                              lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    for (size_t at = 0; status == LOT_OK && at < bytes; at += PIECE_BYTES) {
+        const size_t piece = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+
+        status = pass(comm, receive, data + at, (int)piece, peer, TAG_DATA, limit, error);
+    }
+    return status;
+}
+
+static lot_status send_text(lot_comm *comm, const void *data, size_t bytes, double limit, lot_error *error)
+{
+    uint64_t length = bytes;
+    char ask = 0;
+    lot_status status = pass(comm, 1, &ask, 1, 0, TAG_ASK, limit, error);
+
+    if (status == LOT_OK)
+        status = pass(comm, 0, &length, sizeof length, 0, TAG_SIZE, limit, error);
+    if (status == LOT_OK)
+        status = pass_pieces(comm, 0, (char *)(uintptr_t)data, bytes, 0, limit, error);
+    return status;
+}
+
+static lot_status receive_text(lot_comm *comm, int rank, void **data, size_t *bytes, double limit, lot_error *error)
+{
+    uint64_t length = 0;
+    char ask = 1;
+    char *text = NULL;
+    lot_status status = pass(comm, 0, &ask, 1, rank, TAG_ASK, limit, error);
+
+    if (status == LOT_OK)
+        status = pass(comm, 1, &length, sizeof length, rank, TAG_SIZE, limit, error);
+    if (status == LOT_OK && (text = malloc((size_t)length + 1)) == NULL)
+        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the record of rank %d, %llu bytes", rank,
+                               (unsigned long long)length);
+    if (status == LOT_OK)
+        status = pass_pieces(comm, 1, text, (size_t)length, rank, limit, error);
+    if (status != LOT_OK) {
+        free(text);
+        return status;
+    }
+    text[length] = '\0';
+    *data = text;
+    *bytes = (size_t)length;
+    return LOT_OK;
+}
+
+static void stop(lot_comm *comm, int everyone_is_here)
+{
+    if (everyone_is_here) {
+        (void)MPI_Comm_free(&comm->world);
+        (void)MPI_Finalize();
+        free(comm);
+    }
+}
+
+__attribute__((visibility("default"))) extern const lot_comm_module lot_comm_table;
+
+__attribute__((visibility("default"))) const lot_comm_module lot_comm_table = {
+    .abi = LOT_COMM_ABI,
+    .size = sizeof(lot_comm_module),
+    .name = "mpi",
+    .start = start,
+    .gather = gather,
+    .broadcast = broadcast,
+    .send = send_text,
+    .receive = receive_text,
+    .stop = stop,
+};
