@@ -1,0 +1,229 @@
+#include "measure/config.h"
+
+#include <string.h>
+
+#define AT(member) offsetof(lot_measure_config, member)
+#define SIZE_MOST  INT32_MAX
+#define DAY        86400
+
+static const lot_option options[] = {
+    {.name = "--device",
+     .argument = "SPEC",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = AT(device),
+     .help = "host, cuda:local, cuda:N, cuda:N,M,..., cuda:GPU-<uuid>, cuda:MIG-<uuid>"},
+    {.name = "--output",
+     .argument = "FILE.h5",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED | LOT_OPTION_PRIVATE,
+     .offset = AT(output),
+     .help = "archive to make; never overwritten"},
+    {.name = "--batch",
+     .argument = "N",
+     .fallback = "1",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = SIZE_MOST,
+     .offset = AT(batch),
+     .help = "sequences in one pass"},
+    {.name = "--context",
+     .argument = "N",
+     .fallback = "128",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = SIZE_MOST,
+     .offset = AT(context),
+     .help = "positions in one sequence"},
+    {.name = "--width",
+     .argument = "N",
+     .fallback = "1024",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = SIZE_MOST,
+     .offset = AT(width),
+     .help = "features in and out"},
+    {.name = "--hidden",
+     .argument = "N",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = SIZE_MOST,
+     .offset = AT(hidden),
+     .help = "features between the two layers; 4 x width where it is not given"},
+    {.name = "--dtype",
+     .argument = "TYPE",
+     .fallback = "float32",
+     .kind = LOT_OPTION_CHOICE,
+     .offset = AT(dtype),
+     .choices = "float32|float16|bfloat16",
+     .help = "type of weights, input and output"},
+    {.name = "--gelu",
+     .argument = "FORM",
+     .fallback = "erf",
+     .kind = LOT_OPTION_CHOICE,
+     .offset = AT(gelu),
+     .choices = "erf|tanh",
+     .help = "form of GELU"},
+    {.name = "--math",
+     .argument = "MODE",
+     .fallback = "ieee",
+     .kind = LOT_OPTION_CHOICE,
+     .offset = AT(math),
+     .choices = "ieee|tf32",
+     .help = "float32 products"},
+    {.name = "--warmup",
+     .argument = "N",
+     .fallback = "3",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 0,
+     .most = 100000,
+     .offset = AT(warmup),
+     .help = "passes before the repeats, one row for all"},
+    {.name = "--repeats",
+     .argument = "N",
+     .fallback = "10",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = 100000,
+     .offset = AT(repeats),
+     .help = "measured warm passes, one row each"},
+    {.name = "--seed",
+     .argument = "S",
+     .fallback = "0",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 0,
+     .most = INT64_MAX,
+     .offset = AT(seed),
+     .help = "seed of weights and input"},
+    {.name = "--label",
+     .argument = "TEXT",
+     .kind = LOT_OPTION_TEXT,
+     .offset = AT(label),
+     .help = "words of yours, kept in the archive"},
+    {.name = "--threads",
+     .argument = "N",
+     .fallback = "0",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 0,
+     .most = 4096,
+     .offset = AT(threads),
+     .help = "threads of the host device; 0 = the CPUs that the launcher gives the rank"},
+    {.name = "--tune",
+     .argument = "N",
+     .fallback = "0",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 0,
+     .most = 64,
+     .offset = AT(tune),
+     .help = "algorithms to time before one is chosen; 0 = the library's first"},
+    {.name = "--telemetry-hz",
+     .argument = "N",
+     .fallback = "0",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 0,
+     .most = 1000,
+     .offset = AT(telemetry_hz),
+     .help = "telemetry samples a second, kept as a series; 0 = none"},
+    {.name = "--cold-l2",
+     .kind = LOT_OPTION_FLAG,
+     .offset = AT(cold_l2),
+     .help = "overwrite the level 2 cache before each warm pass"},
+    {.name = "--allow-shared",
+     .kind = LOT_OPTION_FLAG,
+     .offset = AT(allow_shared),
+     .help = "let two ranks use one device"},
+    {.name = "--no-numa",
+     .kind = LOT_OPTION_FLAG,
+     .offset = AT(no_numa),
+     .help = "leave the CPUs as they are instead of moving near the device"},
+    {.name = "--phase-timeout",
+     .argument = "TIME",
+     .fallback = "1h",
+     .kind = LOT_OPTION_DURATION,
+     .most = 30 * DAY,
+     .offset = AT(phase_timeout_seconds),
+     .help = "longest that one row may take before its rank counts as hung"},
+    {.name = "--rank-timeout",
+     .argument = "TIME",
+     .fallback = "10m",
+     .kind = LOT_OPTION_DURATION,
+     .most = 30 * DAY,
+     .offset = AT(rank_timeout_seconds),
+     .help = "longest that ranks wait for one another at a meeting point"},
+    {.name = "--spool",
+     .argument = "DIR",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_PRIVATE,
+     .offset = AT(spool),
+     .help = "folder for each rank's progress; FILE.h5.spool-<run id> where it is not given"},
+    {.name = "--quiet",
+     .kind = LOT_OPTION_FLAG,
+     .flags = LOT_OPTION_PRIVATE,
+     .offset = AT(quiet),
+     .help = "no progress on stderr"},
+};
+
+const lot_option *lot_measure_options(size_t *count)
+{
+    *count = sizeof options / sizeof options[0];
+    return options;
+}
+
+lot_status lot_measure_config_complete(lot_measure_config *config, lot_error *error)
+{
+    if (config->hidden == 0) {
+        if (config->width > SIZE_MOST / 4)
+            return lot_error_set(error, LOT_USAGE, "--width", 0,
+                                 "--width: 4 x %lld is more than --hidden allows, %d: give --hidden",
+                                 (long long)config->width, SIZE_MOST);
+        config->hidden = 4 * config->width;
+    }
+    if (config->math == LOT_MATH_TF32 && config->dtype != LOT_FLOAT32)
+        return lot_error_set(error, LOT_USAGE, "--math", 0,
+                             "--math: 'tf32' goes with --dtype float32 only, not %s",
+                             lot_dtype_name((lot_dtype)config->dtype));
+    return LOT_OK;
+}
+
+lot_activation lot_measure_activation(const lot_measure_config *config)
+{
+    return config->gelu == 0 ? LOT_GELU_ERF : LOT_GELU_TANH;
+}
+
+/* FNV-1a over the settings, padding included: they are zeroed before they are filled. */
+static uint64_t mix(uint64_t digest, const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+
+    for (size_t i = 0; i < size; i++)
+        digest = (digest ^ byte[i]) * 0x100000001B3u;
+    return digest;
+}
+
+uint64_t lot_measure_config_digest(const lot_measure_config *config)
+{
+    uint64_t digest = 0xCBF29CE484222325u;
+    lot_setting setting;
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (lot_option_setting(&options[i], config, &setting))
+            digest = mix(digest, &setting, sizeof setting);
+    return digest;
+}
+
+lot_status lot_measure_config_echo(const lot_measure_config *config, lot_record *record, lot_error *error)
+{
+    lot_setting setting;
+
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        lot_setting *added;
+
+        if (!lot_option_setting(&options[i], config, &setting))
+            continue;
+        added = lot_record_add_setting(record);
+        if (added == NULL)
+            return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the configuration");
+        *added = setting;
+    }
+    return LOT_OK;
+}
