@@ -14,8 +14,18 @@ on node1 touch /dev/shm/mine
 holds "nor is one in /dev/shm" on node2 test ! -e /dev/shm/mine
 on node1 touch here
 holds "the working folder is shared" on node2 test -e here
-same "a node sees only its own processes" "$(on node1 sh -c 'ls -d /proc/[0-9]* | wc -l')" \
-  "$(on node2 sh -c 'ls -d /proc/[0-9]* | wc -l')"
+on node1 sleep 51 &
+# seen HOST: how many of node1's sleepers that host sees.
+seen()
+{
+  on "$1" pgrep -fc "^sleep 51"
+}
+seen_on_node1()
+{
+  [ "$(seen node1)" = 1 ]
+}
+holds "a node sees its own processes" wait_until 10 seen_on_node1
+same "and no other's" "$(seen node2)" 0
 same "no route leads out" "$(ip route show default; on node1 ip route show default)" ""
 
 # mpirun over them.

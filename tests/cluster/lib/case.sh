@@ -21,6 +21,8 @@ export CLUSTER_HOME REPO_ROOT GPULOT
 . "$CLUSTER_HOME/lib/hosts.sh"
 # shellcheck source=./slurm.sh
 . "$CLUSTER_HOME/lib/slurm.sh"
+# shellcheck source=./archive.sh
+. "$CLUSTER_HOME/lib/archive.sh"
 # shellcheck source=./mpi.sh
 . "$CLUSTER_HOME/lib/mpi.sh"
 
