@@ -1,0 +1,435 @@
+/* The kernels themselves. kernels.cu compiles them for GPUs; the tests compile them a second time with a C++
+ * compiler, so nothing here but threadIdx, blockIdx, blockDim, gridDim, __shared__, __syncthreads,
+ * __shfl_*_sync and plain C++.
+ *
+ * Memory is read and written 16 bytes at a time: one `uint4` holds four float32 or eight half values. Buffers
+ * are aligned to that; what does not fill a vector at the end is done value by value. */
+#ifndef GPULOT_GPU_CUDA_KERNELS_BODY_CUH
+#define GPULOT_GPU_CUDA_KERNELS_BODY_CUH
+
+#include <stdint.h>
+
+#include "gpu/cuda/kernels.h"
+#include "gpu/digest.h"
+#include "gpu/generator.h"
+
+#define LOT_VECTOR 16 /* bytes read or written at once */
+#define LOT_UNROLL 4  /* vectors of one thread in flight at once */
+#define LOT_TILE   ((int64_t)LOT_BLOCK * LOT_UNROLL)
+
+/* ---- the three dtypes: how values lie in a vector ---- */
+
+__device__ static inline uint32_t lot_word_of(const uint4 &vector, int i)
+{
+    return i == 0 ? vector.x : i == 1 ? vector.y : i == 2 ? vector.z : vector.w;
+}
+
+__device__ static inline void lot_set_word(uint4 &vector, int i, uint32_t word)
+{
+    (i == 0 ? vector.x : i == 1 ? vector.y : i == 2 ? vector.z : vector.w) = word;
+}
+
+__device__ static inline float lot_bits_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A dtype says: `element` its storage, `in_word` how many lie in 32 bits; unpack and pack between a word and
+ * floats, to nearest even; `exponents` all exponent bits of a word and `carry` what, added to a word masked
+ * with them, sets the top bit of a value exactly where its exponent is all ones; `tops` these top bits. */
+struct lot_float32 {
+    typedef uint32_t element;
+    static const int in_word = 1;
+    static const uint32_t exponents = 0x7F800000u, carry = 0x00800000u, tops = 0x80000000u;
+
+    __device__ static inline void unpack(uint32_t word, float *values)
+    {
+        values[0] = lot_bits_float(word);
+    }
+    __device__ static inline uint32_t pack(const float *values)
+    {
+        return lot_float_bits(values[0]);
+    }
+};
+
+/* On a GPU the conversions are instructions. Elsewhere they are gpu/generator.h's, and a NaN, which those do
+ * not take, stays one. */
+struct lot_float16 {
+    typedef uint16_t element;
+    static const int in_word = 2;
+    static const uint32_t exponents = 0x7C007C00u, carry = 0x04000400u, tops = 0x80008000u;
+
+    __device__ static inline void unpack(uint32_t word, float *values)
+    {
+#ifdef __CUDA_ARCH__
+        __half2 pair;
+
+        memcpy(&pair, &word, sizeof pair);
+        values[0] = __low2float(pair);
+        values[1] = __high2float(pair);
+#else
+        values[0] = lot_from_float16((uint16_t)word);
+        values[1] = lot_from_float16((uint16_t)(word >> 16));
+#endif
+    }
+    __device__ static inline uint32_t pack(const float *values)
+    {
+#ifdef __CUDA_ARCH__
+        const __half2 pair = __floats2half2_rn(values[0], values[1]);
+        uint32_t word;
+
+        memcpy(&word, &pair, sizeof word);
+        return word;
+#else
+        const uint32_t low = values[0] != values[0] ? 0x7FFFu : lot_to_float16(values[0]);
+        const uint32_t high = values[1] != values[1] ? 0x7FFFu : lot_to_float16(values[1]);
+
+        return low | high << 16;
+#endif
+    }
+};
+
+struct lot_bfloat16 {
+    typedef uint16_t element;
+    static const int in_word = 2;
+    static const uint32_t exponents = 0x7F807F80u, carry = 0x00800080u, tops = 0x80008000u;
+
+    __device__ static inline void unpack(uint32_t word, float *values)
+    {
+        values[0] = lot_bits_float(word << 16);
+        values[1] = lot_bits_float(word & 0xFFFF0000u);
+    }
+    __device__ static inline uint32_t pack(const float *values)
+    {
+#ifdef __CUDA_ARCH__
+        const __nv_bfloat162 pair = __floats2bfloat162_rn(values[0], values[1]);
+        uint32_t word;
+
+        memcpy(&word, &pair, sizeof word);
+        return word;
+#else
+        const uint32_t low = values[0] != values[0] ? 0x7FFFu : lot_to_bfloat16(values[0]);
+        const uint32_t high = values[1] != values[1] ? 0x7FFFu : lot_to_bfloat16(values[1]);
+
+        return low | high << 16;
+#endif
+    }
+};
+
+/* One value on its own, through the same conversions. */
+template <typename T> __device__ static inline float lot_load_one(const typename T::element *at)
+{
+    float values[2];
+
+    T::unpack((uint32_t)*at, values);
+    return values[0];
+}
+
+template <typename T> __device__ static inline void lot_store_one(typename T::element *at, float value)
+{
+    const float values[2] = {value, 0.0f};
+
+    *at = (typename T::element)T::pack(values);
+}
+
+/* ---- fill ---- */
+
+/* Both distributions give values for a block of the generator at a time: four or two elements. */
+struct lot_uniform_values {
+    static const int in_block = 4;
+
+    __device__ static inline void make(uint64_t seed, uint32_t tensor, uint64_t block, float scale,
+                                       float *values)
+    {
+        const lot_block random = lot_philox(seed, tensor, block);
+
+        for (int i = 0; i < 4; i++)
+            values[i] = lot_uniform(random.word[i], scale);
+    }
+};
+
+struct lot_near_normal_values {
+    static const int in_block = 2;
+
+    __device__ static inline void make(uint64_t seed, uint32_t tensor, uint64_t block, float scale,
+                                       float *values)
+    {
+        const lot_block random = lot_philox(seed, tensor, block);
+        const float factor = lot_normal_factor(scale);
+
+        values[0] = lot_near_normal(random.word[0], random.word[1], factor);
+        values[1] = lot_near_normal(random.word[2], random.word[3], factor);
+    }
+};
+
+/* A thread makes the elements of the tensor whose index divided by the vector's length is `group`. Where the
+ * group lies wholly in the range and its place is aligned, it is one store; else only its elements within. */
+template <typename T, typename D>
+__device__ static inline void lot_fill_body(void *to, uint64_t seed, uint32_t tensor, float scale,
+                                            int64_t first, int64_t count)
+{
+    const int lanes = 4 * T::in_word;
+    const int64_t group = first / lanes + (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t start = group * lanes;
+    typename T::element *out = (typename T::element *)to;
+    float values[8];
+    uint4 vector;
+
+    if (start >= first + count)
+        return;
+#pragma unroll
+    for (int i = 0; i < lanes; i += D::in_block)
+        D::make(seed, tensor, (uint64_t)(start + i) / D::in_block, scale, values + i);
+    if (first % lanes == 0 && start + lanes <= first + count) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            lot_set_word(vector, i, T::pack(values + i * T::in_word));
+        *(uint4 *)(out + (start - first)) = vector;
+        return;
+    }
+    for (int i = 0; i < lanes; i++)
+        if (start + i >= first && start + i < first + count)
+            lot_store_one<T>(out + (start + i - first), values[i]);
+}
+
+/* ---- GELU ---- */
+
+__device__ static inline float lot_gelu_erf(float x)
+{
+    return 0.5f * x * (1.0f + erff(x * 0.70710678118654752440f));
+}
+
+template <typename T> __device__ static inline uint4 lot_gelu_vector(const uint4 &in)
+{
+    uint4 out;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        float values[2];
+
+        T::unpack(lot_word_of(in, i), values);
+        for (int j = 0; j < T::in_word; j++)
+            values[j] = lot_gelu_erf(values[j]);
+        lot_set_word(out, i, T::pack(values));
+    }
+    return out;
+}
+
+/* A block does one tile: each thread has LOT_UNROLL loads under way before it uses the first. */
+template <typename T> __device__ static inline void lot_gelu_body(void *values, int64_t count)
+{
+    const int lanes = 4 * T::in_word;
+    const int64_t vectors = count / lanes;
+    const int64_t base = (int64_t)blockIdx.x * LOT_TILE + threadIdx.x;
+    uint4 *at = (uint4 *)values;
+    typename T::element *one = (typename T::element *)values;
+    uint4 loaded[LOT_UNROLL];
+
+#pragma unroll
+    for (int i = 0; i < LOT_UNROLL; i++)
+        if (base + i * LOT_BLOCK < vectors)
+            loaded[i] = at[base + i * LOT_BLOCK];
+#pragma unroll
+    for (int i = 0; i < LOT_UNROLL; i++)
+        if (base + i * LOT_BLOCK < vectors)
+            at[base + i * LOT_BLOCK] = lot_gelu_vector<T>(loaded[i]);
+    if (blockIdx.x == 0 && vectors * lanes + threadIdx.x < count) {
+        one += vectors * lanes + threadIdx.x;
+        lot_store_one<T>(one, lot_gelu_erf(lot_load_one<T>(one)));
+    }
+}
+
+/* ---- digest ---- */
+
+__device__ static inline uint64_t lot_warp_sum(uint64_t value)
+{
+    for (int offset = 16; offset > 0; offset >>= 1)
+        value += (uint64_t)__shfl_down_sync(0xFFFFFFFFu, (unsigned long long)value, offset);
+    return value;
+}
+
+/* The sum over the block, in thread 0. `shared` has room for one value a warp. */
+__device__ static inline uint64_t lot_block_sum(uint64_t value, uint64_t *shared)
+{
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+    value = lot_warp_sum(value);
+    if (lane == 0)
+        shared[warp] = value;
+    __syncthreads();
+    value = threadIdx.x < LOT_BLOCK / 32 ? shared[lane] : 0;
+    value = lot_warp_sum(value);
+    __syncthreads();
+    return value;
+}
+
+/* Two words of the digest and their check for special values. */
+template <typename T>
+__device__ static inline void lot_digest_vector(const uint4 &vector, uint64_t index, uint64_t *sum,
+                                                uint32_t *special)
+{
+    *sum += lot_digest_word((uint64_t)vector.y << 32 | vector.x, index);
+    *sum += lot_digest_word((uint64_t)vector.w << 32 | vector.z, index + 1);
+    *special |= (vector.x & T::exponents) + T::carry;
+    *special |= (vector.y & T::exponents) + T::carry;
+    *special |= (vector.z & T::exponents) + T::carry;
+    *special |= (vector.w & T::exponents) + T::carry;
+}
+
+/* The rest that does not fill a vector, padded with zeros; a word wholly behind the end does not count. */
+template <typename T>
+__device__ static inline void lot_digest_rest(const unsigned char *from, int64_t bytes, uint64_t *sum,
+                                              uint32_t *special)
+{
+    const int64_t start = bytes / LOT_VECTOR * LOT_VECTOR;
+
+    for (int64_t word = start; word < bytes; word += 8) {
+        uint64_t value = 0;
+
+        for (int64_t i = word; i < bytes && i < word + 8; i++)
+            value |= (uint64_t)from[i] << (8 * (i - word));
+        *sum += lot_digest_word(value, (uint64_t)word / 8);
+        *special |= ((uint32_t)value & T::exponents) + T::carry;
+        *special |= ((uint32_t)(value >> 32) & T::exponents) + T::carry;
+    }
+}
+
+template <typename T>
+__device__ static inline void lot_digest_body(lot_digest_partial *partials, const void *from, int64_t bytes,
+                                              uint64_t *shared)
+{
+    const int64_t vectors = bytes / LOT_VECTOR;
+    const uint4 *at = (const uint4 *)from;
+    uint64_t sum = 0;
+    uint32_t special = 0;
+    lot_digest_partial result;
+
+    for (int64_t tile = (int64_t)blockIdx.x * LOT_TILE; tile < vectors;
+         tile += (int64_t)gridDim.x * LOT_TILE) {
+        const int64_t base = tile + threadIdx.x;
+        uint4 loaded[LOT_UNROLL];
+
+#pragma unroll
+        for (int i = 0; i < LOT_UNROLL; i++)
+            if (base + i * LOT_BLOCK < vectors)
+                loaded[i] = at[base + i * LOT_BLOCK];
+#pragma unroll
+        for (int i = 0; i < LOT_UNROLL; i++)
+            if (base + i * LOT_BLOCK < vectors)
+                lot_digest_vector<T>(loaded[i], (uint64_t)(base + i * LOT_BLOCK) * 2, &sum, &special);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        lot_digest_rest<T>((const unsigned char *)from, bytes, &sum, &special);
+    result.sum = lot_block_sum(sum, shared);
+    result.special = lot_block_sum((special & T::tops) != 0 ? 1u : 0u, shared);
+    if (threadIdx.x == 0)
+        partials[blockIdx.x] = result;
+}
+
+/* ---- compare ---- */
+
+__device__ static inline uint64_t lot_block_least(uint64_t value, uint64_t *shared)
+{
+    shared[threadIdx.x] = value;
+    __syncthreads();
+    for (unsigned half = LOT_BLOCK / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half && shared[threadIdx.x + half] < shared[threadIdx.x])
+            shared[threadIdx.x] = shared[threadIdx.x + half];
+        __syncthreads();
+    }
+    value = shared[0];
+    __syncthreads();
+    return value;
+}
+
+template <typename T>
+__device__ static inline void lot_compare_one(const typename T::element *a, const typename T::element *b,
+                                              int64_t i, uint64_t *differing, uint64_t *first)
+{
+    if (a[i] == b[i])
+        return;
+    ++*differing;
+    if ((uint64_t)i < *first)
+        *first = (uint64_t)i;
+}
+
+/* Equal vectors are the rule, so only the unequal ones are looked at value by value. */
+template <typename T>
+__device__ static inline void lot_compare_body(lot_compare_partial *partials, const void *a, const void *b,
+                                               int64_t count, uint64_t *shared)
+{
+    typedef typename T::element element;
+    const int lanes = 4 * T::in_word;
+    const int64_t vectors = count / lanes;
+    const int64_t step = (int64_t)gridDim.x * LOT_BLOCK;
+    uint64_t differing = 0, first = UINT64_MAX;
+    lot_compare_partial result;
+
+    for (int64_t i = (int64_t)blockIdx.x * LOT_BLOCK + threadIdx.x; i < vectors; i += step) {
+        const uint4 p = ((const uint4 *)a)[i], q = ((const uint4 *)b)[i];
+
+        if (((p.x ^ q.x) | (p.y ^ q.y) | (p.z ^ q.z) | (p.w ^ q.w)) != 0)
+            for (int64_t j = i * lanes; j < (i + 1) * lanes; j++)
+                lot_compare_one<T>((const element *)a, (const element *)b, j, &differing, &first);
+    }
+    if (blockIdx.x == 0 && vectors * lanes + threadIdx.x < count)
+        lot_compare_one<T>((const element *)a, (const element *)b, vectors * lanes + threadIdx.x, &differing,
+                           &first);
+    result.first = lot_block_least(first, shared);
+    result.differing = lot_block_sum(differing, shared);
+    if (threadIdx.x == 0)
+        partials[blockIdx.x] = result;
+}
+
+/* ---- the kernels, under names that a C++ compiler does not mangle ---- */
+
+#define LOT_FILL_KERNEL(name, T, D)                                                                          \
+    extern "C" __global__ void name(void *to, uint64_t seed, uint32_t tensor, float scale, int64_t first,    \
+                                    int64_t count)                                                           \
+    {                                                                                                        \
+        lot_fill_body<T, D>(to, seed, tensor, scale, first, count);                                          \
+    }
+
+#define LOT_GELU_KERNEL(name, T)                                                                             \
+    extern "C" __global__ void name(void *values, int64_t count)                                             \
+    {                                                                                                        \
+        lot_gelu_body<T>(values, count);                                                                     \
+    }
+
+#define LOT_DIGEST_KERNEL(name, T)                                                                           \
+    extern "C" __global__ void name(lot_digest_partial *partials, const void *from, int64_t bytes)           \
+    {                                                                                                        \
+        __shared__ uint64_t shared[LOT_BLOCK / 32];                                                          \
+                                                                                                             \
+        lot_digest_body<T>(partials, from, bytes, shared);                                                   \
+    }
+
+#define LOT_COMPARE_KERNEL(name, T)                                                                          \
+    extern "C" __global__ void name(lot_compare_partial *partials, const void *a, const void *b,             \
+                                    int64_t count)                                                           \
+    {                                                                                                        \
+        __shared__ uint64_t shared[LOT_BLOCK];                                                               \
+                                                                                                             \
+        lot_compare_body<T>(partials, a, b, count, shared);                                                  \
+    }
+
+LOT_FILL_KERNEL(lot_k_fill_uniform_float32, lot_float32, lot_uniform_values)
+LOT_FILL_KERNEL(lot_k_fill_uniform_float16, lot_float16, lot_uniform_values)
+LOT_FILL_KERNEL(lot_k_fill_uniform_bfloat16, lot_bfloat16, lot_uniform_values)
+LOT_FILL_KERNEL(lot_k_fill_near_normal_float32, lot_float32, lot_near_normal_values)
+LOT_FILL_KERNEL(lot_k_fill_near_normal_float16, lot_float16, lot_near_normal_values)
+LOT_FILL_KERNEL(lot_k_fill_near_normal_bfloat16, lot_bfloat16, lot_near_normal_values)
+LOT_GELU_KERNEL(lot_k_gelu_float32, lot_float32)
+LOT_GELU_KERNEL(lot_k_gelu_float16, lot_float16)
+LOT_GELU_KERNEL(lot_k_gelu_bfloat16, lot_bfloat16)
+LOT_DIGEST_KERNEL(lot_k_digest_float32, lot_float32)
+LOT_DIGEST_KERNEL(lot_k_digest_float16, lot_float16)
+LOT_DIGEST_KERNEL(lot_k_digest_bfloat16, lot_bfloat16)
+LOT_COMPARE_KERNEL(lot_k_compare_float32, lot_float32)
+LOT_COMPARE_KERNEL(lot_k_compare_float16, lot_float16)
+LOT_COMPARE_KERNEL(lot_k_compare_bfloat16, lot_bfloat16)
+
+#endif
