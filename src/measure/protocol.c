@@ -1,0 +1,475 @@
+#include "measure/protocol.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/stats.h"
+#include "measure/host.h"
+#include "measure/reference.h"
+
+#define ABSENT_MAX 64
+
+const char *lot_group_name(lot_group group)
+{
+    static const char *const names[] = {
+#define LOT_GROUP_NAME(code, name) [code] = name,
+        LOT_GROUP_LIST(LOT_GROUP_NAME)
+#undef LOT_GROUP_NAME
+    };
+
+    return names[group];
+}
+
+/* ---- setup steps: timed, outside every phase ---- */
+
+static lot_status note_step(lot_protocol *p, const char *name, double began, lot_error *error)
+{
+    lot_step *step;
+
+    lot_worker_lock(p->worker);
+    step = lot_record_add_step(p->record);
+    if (step != NULL) {
+        (void)lot_field_copy(step->step, sizeof step->step, name);
+        step->seconds = lot_clock_seconds() - began;
+    }
+    lot_worker_unlock(p->worker);
+    return step != NULL ? LOT_OK
+                        : lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the setup's steps");
+}
+
+static lot_status note_absent(lot_record *record, const lot_absent *absent, size_t count, lot_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        lot_absent *added = lot_record_add_absent(record);
+
+        if (added == NULL)
+            return lot_error_set(error, LOT_MEMORY, "realloc", 0,
+                                 "no memory for the reasons of absent values");
+        *added = absent[i];
+    }
+    return LOT_OK;
+}
+
+/* ---- opening ---- */
+
+/* CPUs near the device, before the threads that compute or build are made. */
+static void bind_cpus(lot_protocol *p, const lot_device_facts *found)
+{
+    lot_device_facts *facts = &p->record->head.device;
+    const lot_environment *host = &p->record->head.environment;
+    const int by_launcher = host->cpus_bound > 0 && host->cpus_bound < host->cpus_online;
+    int64_t numa_node = found->numa_node;
+    int moved = 0;
+
+    if (found->pci_address[0] != '\0' && !p->config->no_numa && !by_launcher)
+        moved = lot_host_move_near(found->pci_address, &numa_node);
+    facts->numa_node = numa_node;
+    (void)lot_field_copy(facts->binding, sizeof facts->binding,
+                         moved         ? "gpulot"
+                         : by_launcher ? "launcher"
+                                       : "none");
+    (void)lot_host_cpus(facts->cpu_list, sizeof facts->cpu_list);
+}
+
+static lot_status describe(lot_protocol *p, lot_error *error)
+{
+    lot_absent absent[ABSENT_MAX];
+    lot_device_facts facts = p->record->head.device;
+    size_t count = 0;
+    lot_status status = p->module->describe(p->device, &facts, absent, ABSENT_MAX, &count, error);
+
+    if (status != LOT_OK)
+        return status;
+    lot_worker_lock(p->worker);
+    p->record->head.device = facts;
+    bind_cpus(p, &facts);
+    status = note_absent(p->record, absent, count, error);
+    lot_worker_unlock(p->worker);
+    return status;
+}
+
+lot_status lot_protocol_open(void *context, lot_error *error)
+{
+    const lot_open_request *request = context;
+    lot_protocol *p = request->protocol;
+    const lot_device_options options = {.ordinal = request->ordinal,
+                                        .threads = (int)p->config->threads,
+                                        .tune_candidates = (int)p->config->tune,
+                                        .telemetry_hz = (int)p->config->telemetry_hz};
+    const double began = lot_clock_seconds();
+    lot_status status;
+
+    p->at = "device_open";
+    p->module = request->module;
+    status = p->module->open(&options, &p->device, error);
+    if (status == LOT_OK)
+        status = describe(p, error);
+    if (status == LOT_OK)
+        status =
+            p->module->supports(p->device, (lot_dtype)p->config->dtype, (lot_math)p->config->math, error);
+    if (status == LOT_OK)
+        status = lot_workload_fits(&p->record->head.synthetic_model, p->record->head.device.memory_bytes,
+                                   request->sharing, error);
+    if (status == LOT_OK && p->config->cold_l2 && p->module->flush_cache == NULL)
+        status = lot_error_set(error, LOT_UNSUPPORTED, "--cold-l2", 0,
+                               "--cold-l2: the device %s has no way to do it", p->module->name);
+    if (status == LOT_OK)
+        status = note_step(p, p->at, began, error);
+    if (status != LOT_OK)
+        return status;
+    p->runner = (lot_runner){p->module, p->device, p->epoch_seconds};
+    lot_workload_init(&p->workload, p->config, p->module, p->device);
+    return LOT_OK;
+}
+
+/* ---- one row ---- */
+
+static int stopped(const lot_protocol *p)
+{
+    return p->stop != NULL && *p->stop != 0;
+}
+
+static lot_status keep_row(lot_protocol *p, lot_phase *row, lot_error *error)
+{
+    lot_phase *added;
+
+    lot_worker_lock(p->worker);
+    row->rank = p->record->head.identity.rank;
+    row->row = (int64_t)p->record->phase_count;
+    added = lot_record_add_phase(p->record);
+    if (added != NULL)
+        *added = *row;
+    lot_worker_unlock(p->worker);
+    lot_worker_alive(p->worker);
+    if (added == NULL)
+        return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for another phase row");
+    return p->row(p->row_context, row, error);
+}
+
+/* Digests the output of the pass just made and compares it with the rank's first. */
+static lot_status digest_output(lot_protocol *p, lot_phase *row, lot_error *error)
+{
+    const lot_model *model = &p->record->head.synthetic_model;
+    lot_verification *verification = &p->record->head.verification;
+    char text[17];
+    uint64_t digest;
+    int finite, differs;
+    lot_status status = p->module->digest(p->device, p->workload.output, model->output_bytes,
+                                          (lot_dtype)p->config->dtype, &digest, &finite, error);
+
+    if (status != LOT_OK)
+        return status;
+    (void)snprintf(text, sizeof text, "%016" PRIx64, digest);
+    lot_worker_lock(p->worker);
+    if (verification->digest[0] == '\0') {
+        memcpy(verification->digest, text, sizeof text);
+        verification->passes = verification->digests_differing = verification->nonfinite_passes = 0;
+    }
+    differs = strcmp(verification->digest, text) != 0;
+    verification->passes++;
+    verification->digests_differing += differs;
+    verification->nonfinite_passes += !finite;
+    lot_worker_unlock(p->worker);
+    /* A row of several passes keeps the digest of the first that deviates, else the common one. */
+    if (row->digests_differing < 1)
+        memcpy(row->digest, text, sizeof text);
+    row->digests_differing = (row->digests_differing < 0 ? 0 : row->digests_differing) + differs;
+    row->finite = (int8_t)(row->finite != 0 && finite);
+    return LOT_OK;
+}
+
+static lot_status load(void *context, lot_error *error)
+{
+    return lot_workload_load(context, error);
+}
+
+static lot_status inputs(void *context, lot_error *error)
+{
+    return lot_workload_inputs(context, error);
+}
+
+static lot_status forward(void *context, lot_error *error)
+{
+    return lot_workload_forward(context, error);
+}
+
+/* A phase of one span that is not a pass. */
+static lot_status simple_phase(lot_protocol *p, const char *name, lot_work work, lot_error *error)
+{
+    lot_phase row;
+    lot_status status;
+
+    p->at = name;
+    status = lot_phase_begin(&p->runner, name, "together", 0, &row, error);
+    if (status == LOT_OK)
+        status = lot_phase_span(&p->runner, work, &p->workload, 0, &row, error);
+    if (status == LOT_OK)
+        status = lot_phase_end(&p->runner, &row, error);
+    return status == LOT_OK ? keep_row(p, &row, error) : status;
+}
+
+/* A row of `passes` forward passes. Each is digested outside the timed spans; the last output still exists
+ * when the end values are read, and is dropped afterwards unless `keep_output`. */
+static lot_status forward_phase(lot_protocol *p, const char *name, const char *schedule, int64_t repeat,
+                                int64_t passes, int keep_output, lot_error *error)
+{
+    lot_phase row;
+    lot_status status;
+
+    p->at = name;
+    status = lot_phase_begin(&p->runner, name, schedule, repeat, &row, error);
+    for (int64_t pass = 0; status == LOT_OK && pass < passes && !(pass > 0 && stopped(p)); pass++) {
+        lot_workload_drop(&p->workload);
+        status = lot_phase_span(&p->runner, forward, &p->workload, 1, &row, error);
+        if (status == LOT_OK && pass + 1 == passes)
+            status = lot_phase_end(&p->runner, &row, error);
+        if (status == LOT_OK)
+            status = digest_output(p, &row, error);
+        lot_worker_alive(p->worker);
+    }
+    if (status == LOT_OK && row.passes < passes) /* interrupted among the warm-up passes */
+        status = lot_phase_end(&p->runner, &row, error);
+    if (status == LOT_OK)
+        status = keep_row(p, &row, error);
+    if (!keep_output)
+        lot_workload_drop(&p->workload);
+    return status;
+}
+
+/* ---- the groups ---- */
+
+static lot_status plan(lot_protocol *p, lot_error *error)
+{
+    const double began = lot_clock_seconds();
+    lot_plan_facts layer_1 = p->record->head.layer_1;
+    lot_plan_facts layer_2 = p->record->head.layer_2;
+    lot_status status;
+
+    p->at = "plan";
+    status = lot_workload_plan(&p->workload, &layer_1, &layer_2, error);
+    if (status != LOT_OK)
+        return status;
+    lot_worker_lock(p->worker);
+    p->record->head.layer_1 = layer_1;
+    p->record->head.layer_2 = layer_2;
+    lot_worker_unlock(p->worker);
+    return note_step(p, "plan", began, error);
+}
+
+static lot_status group_load(lot_protocol *p, lot_error *error)
+{
+    lot_status status = simple_phase(p, "model_load", load, error);
+
+    if (status == LOT_OK)
+        status = simple_phase(p, "inputs", inputs, error);
+    if (status == LOT_OK)
+        status = plan(p, error);
+    return status;
+}
+
+/* Keeps the sampled rows of the first output; the reference is worked out later. */
+static lot_status sample_output(lot_protocol *p, lot_error *error)
+{
+    const lot_workload *w = &p->workload;
+    const int64_t row_bytes = w->width * (int64_t)lot_dtype_bytes(w->dtype);
+    const double began = lot_clock_seconds();
+    lot_status status = LOT_OK;
+
+    p->at = "sample_output";
+    p->sampled_count = lot_reference_sample(w->rows, p->sampled);
+    p->sampled_outputs = malloc((size_t)p->sampled_count * (size_t)row_bytes);
+    if (p->sampled_outputs == NULL)
+        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the sampled output rows");
+    for (int i = 0; status == LOT_OK && i < p->sampled_count; i++)
+        status = p->module->download(p->device, (char *)p->sampled_outputs + i * row_bytes,
+                                     (const char *)w->output + p->sampled[i] * row_bytes, row_bytes, error);
+    return status == LOT_OK ? note_step(p, p->at, began, error) : status;
+}
+
+static lot_status group_cold(lot_protocol *p, lot_error *error)
+{
+    lot_status status = forward_phase(p, "cold_forward", "together", 0, 1, 1, error);
+
+    if (status == LOT_OK)
+        status = sample_output(p, error);
+    lot_workload_drop(&p->workload);
+    return status;
+}
+
+static lot_status group_warmup(lot_protocol *p, lot_error *error)
+{
+    return p->config->warmup > 0 ? forward_phase(p, "warmup", "together", 0, p->config->warmup, 0, error)
+                                 : LOT_OK;
+}
+
+static lot_status group_warm(lot_protocol *p, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    for (int64_t i = 0; status == LOT_OK && i < p->config->repeats && !stopped(p); i++) {
+        if (p->config->cold_l2)
+            status = p->module->flush_cache(p->device, error);
+        if (status == LOT_OK)
+            status = forward_phase(p, "warm_forward", p->schedule, p->next_repeat++, 1, 0, error);
+    }
+    return status;
+}
+
+static lot_status group_verify(lot_protocol *p, lot_error *error)
+{
+    const lot_workload *w = &p->workload;
+    const int64_t cpus = p->record->head.environment.cpus_bound;
+    const lot_reference_task task = {.seed = w->seed,
+                                     .rows = w->rows,
+                                     .width = w->width,
+                                     .hidden = w->hidden,
+                                     .dtype = w->dtype,
+                                     .math = w->math,
+                                     .activation = w->activation,
+                                     .threads = cpus > 0 ? (int)cpus : 1};
+    const double began = lot_clock_seconds();
+    lot_verification verification = p->record->head.verification;
+    lot_status status;
+
+    p->at = "reference";
+    if (p->sampled_outputs == NULL)
+        return LOT_OK;
+    status =
+        lot_reference_compare(&task, p->sampled, p->sampled_count, p->sampled_outputs, &verification, error);
+    if (status != LOT_OK)
+        return status;
+    lot_worker_lock(p->worker);
+    p->record->head.verification = verification;
+    lot_worker_unlock(p->worker);
+    return note_step(p, p->at, began, error);
+}
+
+lot_status lot_protocol_run(void *context, lot_error *error)
+{
+    static lot_status (*const groups[LOT_GROUP_COUNT])(lot_protocol *, lot_error *) = {
+        [LOT_GROUP_LOAD] = group_load, [LOT_GROUP_COLD] = group_cold,     [LOT_GROUP_WARMUP] = group_warmup,
+        [LOT_GROUP_WARM] = group_warm, [LOT_GROUP_VERIFY] = group_verify,
+    };
+    const lot_group_request *request = context;
+    lot_protocol *p = request->protocol;
+    lot_status status = LOT_OK;
+
+    if (p->failed || groups[request->group] == NULL)
+        return LOT_OK;
+    if (stopped(p) && request->group != LOT_GROUP_VERIFY)
+        return lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d",
+                             (int)*p->stop);
+    status = groups[request->group](p, error);
+    if (status != LOT_OK) {
+        lot_worker_lock(p->worker);
+        p->failed = 1;
+        lot_record_fail(p->record, p->at, error);
+        lot_worker_unlock(p->worker);
+    } else if (stopped(p) && request->group != LOT_GROUP_VERIFY) {
+        status =
+            lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d", (int)*p->stop);
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* The telemetry series, fetched in pieces until there is no more. */
+static lot_status fetch_samples(lot_protocol *p, lot_error *error)
+{
+    lot_sample samples[64];
+    size_t count = 0;
+    lot_status status = LOT_OK;
+
+    do {
+        status = p->module->samples(p->device, samples, sizeof samples / sizeof samples[0], &count, error);
+        for (size_t i = 0; status == LOT_OK && i < count; i++) {
+            lot_sample *added = lot_record_add_sample(p->record);
+
+            if (added == NULL)
+                return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the telemetry series");
+            *added = samples[i];
+            added->seconds -= p->epoch_seconds;
+        }
+    } while (status == LOT_OK && count > 0);
+    return status;
+}
+
+lot_status lot_protocol_close(void *context, lot_error *error)
+{
+    lot_protocol *p = context;
+    lot_status status = LOT_OK;
+
+    if (p->device == NULL)
+        return LOT_OK;
+    if (p->module->samples != NULL && p->config->telemetry_hz > 0 && !p->failed)
+        status = fetch_samples(p, error);
+    lot_workload_free(&p->workload);
+    p->module->close(p->device);
+    p->device = NULL;
+    return status;
+}
+
+static void medians(const lot_record *record, lot_outcome *outcome)
+{
+    double *host = malloc((record->phase_count + 1) * sizeof *host);
+    double *device = malloc((record->phase_count + 1) * sizeof *device);
+    size_t count = 0;
+
+    for (size_t i = 0; host != NULL && device != NULL && i < record->phase_count; i++)
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0) {
+            host[count] = record->phases[i].host_seconds;
+            device[count++] = record->phases[i].device_seconds;
+        }
+    outcome->phase_rows = (int64_t)record->phase_count;
+    outcome->warm_rows = (int64_t)count;
+    if (host != NULL && device != NULL) {
+        outcome->warm_median_seconds = lot_stats_median(host, count);
+        outcome->warm_median_device_seconds = lot_stats_median(device, count);
+    }
+    free(host);
+    free(device);
+}
+
+/* A wrong result is an error of the rank like any other, found last. */
+static void judge(lot_protocol *p)
+{
+    lot_verification *v = &p->record->head.verification;
+    lot_error error;
+
+    if (v->passes < 1)
+        return;
+    v->passed = v->digests_differing == 0 && v->nonfinite_passes == 0 && v->reference_passed == 1;
+    if (v->digests_differing > 0)
+        (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
+                            "%lld of %lld passes differ from the first", (long long)v->digests_differing,
+                            (long long)v->passes);
+    else if (v->nonfinite_passes > 0)
+        (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
+                            "%lld of %lld passes have a NaN or an infinity in the output",
+                            (long long)v->nonfinite_passes, (long long)v->passes);
+    else if (v->reference_passed == 0)
+        (void)lot_error_set(&error, LOT_WRONG_RESULT, "reference", 0,
+                            "an output value lies %.3g times its bound from the float64 reference",
+                            v->reference_max_bound_ratio);
+    else
+        return;
+    lot_record_fail(p->record, "verification", &error);
+}
+
+void lot_protocol_conclude(lot_protocol *protocol)
+{
+    lot_outcome *outcome = &protocol->record->head.outcome;
+
+    judge(protocol);
+    medians(protocol->record, outcome);
+    outcome->elapsed_seconds = lot_clock_seconds() - protocol->epoch_seconds;
+    if (outcome->status[0] == '\0')
+        (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_OK));
+    free(protocol->sampled_outputs);
+    protocol->sampled_outputs = NULL;
+}

@@ -1,0 +1,90 @@
+/* The protocol of one rank: open a device, run the phases in order, verify, and keep everything in a record.
+ *
+ * Runs on the rank's worker thread (measure/worker.h). Knows nothing of other ranks, files or displays:
+ * between groups of phases the caller lets the ranks meet, and rows are handed out through a callback as they
+ * are made. A failure ends the rank's remaining phases; what was measured stays in the record. */
+#ifndef GPULOT_MEASURE_PROTOCOL_H
+#define GPULOT_MEASURE_PROTOCOL_H
+
+#include <signal.h>
+
+#include "core/error.h"
+#include "core/record.h"
+#include "gpu/device.h"
+#include "measure/config.h"
+#include "measure/phase.h"
+#include "measure/worker.h"
+#include "measure/workload.h"
+
+/* Groups of phases in order; all ranks begin a group together. */
+#define LOT_GROUP_LIST(X)                                                                                    \
+    X(LOT_GROUP_LOAD, "load")     /* model_load, inputs, and choosing the algorithms */                      \
+    X(LOT_GROUP_COLD, "cold")     /* cold_forward */                                                         \
+    X(LOT_GROUP_WARMUP, "warmup") /* warmup */                                                               \
+    X(LOT_GROUP_WARM, "warm")     /* warm_forward */                                                         \
+    X(LOT_GROUP_SOAK, "soak")     /* soak */                                                                 \
+    X(LOT_GROUP_VERIFY, "verify") /* the float64 reference */
+
+typedef enum lot_group {
+#define LOT_GROUP_ENUM(code, name) code,
+    LOT_GROUP_LIST(LOT_GROUP_ENUM)
+#undef LOT_GROUP_ENUM
+        LOT_GROUP_COUNT
+} lot_group;
+
+const char *lot_group_name(lot_group group);
+
+typedef struct lot_protocol {
+    /* set by the caller, then left alone */
+    const lot_measure_config *config;
+    lot_record *record; /* initialised; identity, environment and configuration filled by the caller */
+    lot_worker *worker; /* whose thread runs the jobs */
+    const volatile sig_atomic_t *stop; /* not 0: end at the next pass */
+    /* Called for each finished row, and for notices of progress with row NULL; on the worker's thread. An
+     * error from it counts as an internal failure of the rank. */
+    lot_status (*row)(void *context, const lot_phase *row, lot_error *error);
+    void *row_context;
+    double epoch_seconds; /* lot_clock_seconds() when the rank began */
+    const char *schedule; /* "together", "solo" or "pairs": what the next warm group is */
+
+    /* owned by the protocol */
+    const lot_device_module *module;
+    lot_device *device;
+    lot_workload workload;
+    lot_runner runner;
+    void *sampled_outputs; /* rows of the cold pass for the reference */
+    int64_t sampled[4];
+    int sampled_count;
+    const char *at;  /* phase or setup step under way, for errors */
+    int failed;      /* a phase failed: the rest is skipped */
+    int next_repeat; /* index of the next warm_forward row */
+} lot_protocol;
+
+/* Which device to open; found by the caller (measure/bind.h). */
+typedef struct lot_open_request {
+    lot_protocol *protocol;
+    const lot_device_module *module;
+    int ordinal;
+    int sharing; /* ranks on this host that use the same memory; sizes must fit as often */
+} lot_open_request;
+
+/* Jobs for lot_worker_run; `context` is a lot_open_request, then a lot_group_request. */
+lot_status lot_protocol_open(void *context, lot_error *error);
+
+typedef struct lot_group_request {
+    lot_protocol *protocol;
+    lot_group group;
+} lot_group_request;
+
+/* Runs one group. A failure of the device is noted in the record and returned; an interruption returns
+ * LOT_INTERRUPTED. After a failure further groups return LOT_OK and do nothing. */
+lot_status lot_protocol_run(void *context, lot_error *error);
+
+/* Frees the network, closes the device and fills the outcome; `context` is the lot_protocol. Skipped for a
+ * worker that was given up. */
+lot_status lot_protocol_close(void *context, lot_error *error);
+
+/* Fills outcome and verification verdict from the rows; safe when the worker was given up. */
+void lot_protocol_conclude(lot_protocol *protocol);
+
+#endif

@@ -1,0 +1,181 @@
+#include "measure/worker.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/clock.h"
+
+#define WATCH_NANOSECONDS 50000000L
+
+struct lot_worker {
+    pthread_t thread;
+    pthread_mutex_t lock;   /* of everything below */
+    pthread_mutex_t shared; /* of what job and main thread share */
+    pthread_cond_t posted;
+    pthread_cond_t finished;
+    lot_job job; /* NULL while there is nothing to do */
+    void *context;
+    lot_status status;
+    lot_error error;
+    double alive_seconds;
+    int done;
+    int ending;
+    int given_up;
+};
+
+static void *serve(void *argument)
+{
+    lot_worker *worker = argument;
+
+    (void)pthread_mutex_lock(&worker->lock);
+    while (!worker->ending) {
+        lot_job job = worker->job;
+        void *context = worker->context;
+        lot_error error = {0};
+        lot_status status;
+
+        if (job == NULL) {
+            (void)pthread_cond_wait(&worker->posted, &worker->lock);
+            continue;
+        }
+        worker->job = NULL;
+        (void)pthread_mutex_unlock(&worker->lock);
+        status = job(context, &error);
+        (void)pthread_mutex_lock(&worker->lock);
+        worker->status = status;
+        worker->error = error;
+        worker->done = 1;
+        (void)pthread_cond_signal(&worker->finished);
+    }
+    (void)pthread_mutex_unlock(&worker->lock);
+    return NULL;
+}
+
+lot_status lot_worker_start(lot_worker **worker, lot_error *error)
+{
+    lot_worker *made = calloc(1, sizeof *made);
+    pthread_condattr_t monotonic;
+    int code;
+
+    if (made == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the worker");
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_mutex_init(&made->shared, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&made->posted, &monotonic);
+    (void)pthread_cond_init(&made->finished, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    code = pthread_create(&made->thread, NULL, serve, made);
+    if (code != 0) {
+        free(made);
+        return lot_error_errno(error, LOT_MEMORY, "pthread_create", code,
+                               "the worker thread cannot be started");
+    }
+    *worker = made;
+    return LOT_OK;
+}
+
+/* Waits for the job with the lock held, waking now and then to look at the clock. */
+static void watch(lot_worker *worker, double limit_seconds, void (*idle)(void *), void *idle_context)
+{
+    while (!worker->done) {
+        struct timespec until;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += WATCH_NANOSECONDS;
+        if (until.tv_nsec >= 1000000000L) {
+            until.tv_nsec -= 1000000000L;
+            until.tv_sec++;
+        }
+        (void)pthread_cond_timedwait(&worker->finished, &worker->lock, &until);
+        if (!worker->done && lot_clock_seconds() - worker->alive_seconds > limit_seconds) {
+            worker->given_up = 1;
+            return;
+        }
+        if (idle != NULL) {
+            (void)pthread_mutex_unlock(&worker->lock);
+            idle(idle_context);
+            (void)pthread_mutex_lock(&worker->lock);
+        }
+    }
+}
+
+/* Takes the shared lock and never gives it back. A worker that hangs while it holds the lock is not waited
+ * for. */
+static void keep_out(lot_worker *worker)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    (void)pthread_mutex_timedlock(&worker->shared, &until);
+}
+
+lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, double limit_seconds,
+                          void (*idle)(void *), void *idle_context, lot_error *error)
+{
+    lot_status status;
+
+    (void)pthread_mutex_lock(&worker->lock);
+    if (!worker->given_up) {
+        worker->job = job;
+        worker->context = context;
+        worker->done = 0;
+        worker->alive_seconds = lot_clock_seconds();
+        (void)pthread_cond_signal(&worker->posted);
+        watch(worker, limit_seconds, idle, idle_context);
+    }
+    if (worker->given_up) {
+        status = lot_error_set(error, LOT_TIMEOUT, "--phase-timeout", 0,
+                               "the device did not answer within %g s: given up", limit_seconds);
+    } else {
+        status = worker->status;
+        if (status != LOT_OK)
+            *error = worker->error;
+    }
+    (void)pthread_mutex_unlock(&worker->lock);
+    /* From here on the given-up thread may wake at any time: it must not reach what the record is made of. */
+    if (worker->given_up)
+        keep_out(worker);
+    return status;
+}
+
+void lot_worker_alive(lot_worker *worker)
+{
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->alive_seconds = lot_clock_seconds();
+    (void)pthread_mutex_unlock(&worker->lock);
+}
+
+void lot_worker_lock(lot_worker *worker)
+{
+    (void)pthread_mutex_lock(&worker->shared);
+}
+
+void lot_worker_unlock(lot_worker *worker)
+{
+    (void)pthread_mutex_unlock(&worker->shared);
+}
+
+int lot_worker_given_up(const lot_worker *worker)
+{
+    return worker->given_up;
+}
+
+void lot_worker_stop(lot_worker *worker)
+{
+    if (worker == NULL || worker->given_up)
+        return;
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->ending = 1;
+    (void)pthread_cond_signal(&worker->posted);
+    (void)pthread_mutex_unlock(&worker->lock);
+    (void)pthread_join(worker->thread, NULL);
+    (void)pthread_cond_destroy(&worker->posted);
+    (void)pthread_cond_destroy(&worker->finished);
+    (void)pthread_mutex_destroy(&worker->lock);
+    (void)pthread_mutex_destroy(&worker->shared);
+    free(worker);
+}
