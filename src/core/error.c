@@ -1,3 +1,4 @@
+#define LOT_ERROR_DEFINITIONS
 #include "core/error.h"
 
 #include <stdarg.h>

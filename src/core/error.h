@@ -26,4 +26,10 @@ lot_status lot_error_set(lot_error *error, lot_status status, const char *call, 
 lot_status lot_error_errno(lot_error *error, lot_status status, const char *call, int errno_value,
                            const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* A static analyser sees one file at a time and must know that these return their second argument. */
+#if defined(__clang_analyzer__) && !defined(LOT_ERROR_DEFINITIONS)
+#define lot_error_set(error, status, ...)   ((void)(lot_error_set)(error, status, __VA_ARGS__), (status))
+#define lot_error_errno(error, status, ...) ((void)(lot_error_errno)(error, status, __VA_ARGS__), (status))
+#endif
+
 #endif
