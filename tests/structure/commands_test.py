@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""What holds for every command: --help, refusals, full standard output, and that none but measure loads a module."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from project import PROGRAM, commands, options_of, run
+
+# What opens an archive or a catalogue is called with one that is not there: what is loaded is loaded before that.
+HARMLESS = {
+    "estimate": ["--parameters", "7", "--bits", "8"],
+    "environment": [],
+    "show": ["none.h5"],
+    "export": ["none.h5", "--format", "json"],
+    "recover": ["none", "--output", "out.h5"],
+    "check": ["none.h5"],
+    "compare": ["none.h5", "none2.h5"],
+}
+HEAVY = re.compile(r"(gpulot-\w+\.so|libmpi\.so|libopen-rte\.so|libdnnl\.so|libcuda|libcublas|libnvidia-ml)")
+
+
+def loaded(arguments):
+    """Every file that the dynamic loader opened for one call."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, LD_DEBUG="files", LD_DEBUG_OUTPUT=f"{folder}/loader")
+        run(*arguments, env=environment, cwd=folder)
+        return "".join(p.read_text(errors="replace") for p in pathlib.Path(folder).glob("loader.*"))
+
+
+class EveryCommand(unittest.TestCase):
+    def test_help(self):
+        for command in commands():
+            with self.subTest(command=command):
+                done = run(command, "--help")
+                self.assertEqual((0, ""), (done.returncode, done.stderr))
+                self.assertTrue(done.stdout.startswith(f"usage: gpulot {command} "))
+                self.assertIn("--help", options_of(done.stdout))
+                long = [line for line in done.stdout.splitlines() if len(line) > 120]
+                self.assertEqual([], long)
+
+    def test_options_that_are_not_there(self):
+        for command in commands():
+            for wrong in (["--no-such-option"], ["-x"], ["--no-such-option=1"], ["--help-me"]):
+                with self.subTest(command=command, wrong=wrong):
+                    done = run(command, *wrong)
+                    self.assertEqual((2, ""), (done.returncode, done.stdout))
+                    self.assertRegex(done.stderr, rf"\Agpulot {command}: [^\n]+\n\Z")
+
+    def test_full_standard_output(self):
+        for command in commands():
+            with self.subTest(command=command), open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, command, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual(3, done.returncode)
+                self.assertIn(b"standard output", done.stderr)
+
+    def test_none_but_measure_loads_a_module(self):
+        for command in commands():
+            if command == "measure":
+                continue
+            for arguments in ([command, "--help"], [command, *HARMLESS.get(command, [])]):
+                with self.subTest(arguments=arguments):
+                    text = loaded(arguments)
+                    self.assertIn("libc.so", text, "the loader's log is empty")
+                    self.assertEqual([], sorted(set(HEAVY.findall(text))))
+
+    def test_the_loader_log_shows_a_module(self):
+        """The check above can fail: a measurement does load the device's module."""
+        if "measure" not in commands():
+            self.skipTest("no measure command")
+        text = loaded(["measure", "--device", "host", "--batch", "1", "--context", "1", "--width", "16", "--dtype",
+                       "float32", "--warmup", "1", "--repeats", "1", "--output", "one.h5"])
+        self.assertIn("gpulot-host.so", HEAVY.findall(text))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
