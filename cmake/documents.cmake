@@ -1,0 +1,13 @@
+# The man page is made from the program's own --help; the completion asks the program when it is used.
+set(man_page ${CMAKE_BINARY_DIR}/gpulot.1)
+add_custom_command(
+  OUTPUT ${man_page}
+  COMMAND ${CMAKE_SOURCE_DIR}/docs/make-man.sh $<TARGET_FILE:gpulot> ${CMAKE_SOURCE_DIR}/docs/gpulot.1.in > ${man_page}
+  DEPENDS gpulot ${CMAKE_SOURCE_DIR}/docs/make-man.sh ${CMAKE_SOURCE_DIR}/docs/gpulot.1.in
+  COMMENT "Making the man page")
+add_custom_target(man ALL DEPENDS ${man_page})
+
+file(GLOB documents ${CMAKE_SOURCE_DIR}/docs/*.md)
+install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/gpulot.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME gpulot)
+install(FILES README.md CHANGELOG.md LICENSE.txt ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})

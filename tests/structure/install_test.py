@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""An installed gpulot, and one unpacked from a package, works from where it lies."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from project import BUILD, commands
+
+CMAKE = os.environ.get("GPULOT_CMAKE", "cmake")
+SMALL = ["--device", "host", "--batch", "1", "--context", "16", "--width", "64", "--dtype", "float32", "--warmup", "1",
+         "--repeats", "2", "--output", "small.h5"]
+
+
+def quiet(*command, **options):
+    done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpulot-install-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def check(self, prefix):
+        """Runs the program under `prefix` with nothing of the build tree in reach."""
+        program = prefix / "bin" / "gpulot"
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPULOT_", "LD_LIBRARY"))}
+        said = quiet(program, "estimate", "--parameters", 7, "--bits", 8, env=clean, cwd=self.folder)
+        self.assertIn("weights   7 bytes", said)
+        self.assertTrue((prefix / "share/man/man1/gpulot.1").is_file())
+        self.assertTrue((prefix / "share/bash-completion/completions/gpulot").is_file())
+        for document in ("README.md", "LICENSE.txt", "CHANGELOG.md"):
+            self.assertTrue((prefix / "share/doc/gpulot" / document).is_file(), document)
+        if "measure" not in commands():
+            return
+        quiet(program, "measure", *SMALL, env=clean, cwd=self.folder)
+        self.assertIn("warm_forward", quiet(program, "show", "small.h5", env=clean, cwd=self.folder))
+
+    def test_install(self):
+        prefix = self.folder / "prefix"
+        quiet(CMAKE, "--install", BUILD, "--prefix", prefix)
+        built = {m.name for m in (BUILD / "lib/gpulot").glob("*.so")}
+        self.assertEqual(built, {m.name for m in prefix.glob("lib*/**/gpulot-*.so")})
+        self.check(prefix)
+
+    def pack(self, generator):
+        quiet("cpack", "-G", generator, "-B", self.folder / "packages", "--config", BUILD / "CPackConfig.cmake")
+        found = [p for p in (self.folder / "packages").iterdir() if p.is_file()]
+        self.assertEqual(1, len(found), found)
+        return found[0]
+
+    def test_archive(self):
+        package = self.pack("TGZ")
+        self.assertTrue(package.name.endswith(".tar.gz"))
+        quiet("tar", "-xzf", package, "-C", self.folder)
+        self.check(self.folder / package.name[:-len(".tar.gz")])
+
+    def test_debian_package(self):
+        for tool in ("dpkg-deb", "dpkg-shlibdeps"):
+            if shutil.which(tool) is None:
+                self.skipTest(f"{tool} is not installed")
+        package = self.pack("DEB")
+        needs = quiet("dpkg-deb", "--field", package, "Depends")
+        self.assertIn("libc6", needs)
+        self.assertIn("libopenmpi", needs)
+        if "show" in commands():
+            self.assertIn("libhdf5", needs)
+        quiet("dpkg-deb", "--extract", package, self.folder / "unpacked")
+        self.check(self.folder / "unpacked" / "usr")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
