@@ -1,0 +1,221 @@
+#define _GNU_SOURCE
+#include "gpu/host/host_cpus.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "core/field.h"
+#include "gpu/host/host_sha256.h"
+
+/* Room for machines with many CPUs: the kernel refuses a mask that is smaller than its own. */
+#define CPUS_MAX 8192
+
+typedef struct cpu_mask {
+    cpu_set_t words[CPUS_MAX / CPU_SETSIZE];
+} cpu_mask;
+
+static bool is_set(const cpu_mask *mask, int cpu)
+{
+    return CPU_ISSET_S((size_t)cpu, sizeof *mask, mask->words) != 0;
+}
+
+/* "0-3,8": the CPUs of the mask from the lowest on. Returns how many there are; `list` ends in "..." where it
+ * did not fit. */
+static int list_cpus(const cpu_mask *mask, char *list, size_t size)
+{
+    int count = 0;
+    size_t used = 0;
+
+    list[0] = '\0';
+    for (int first = 0; first < CPUS_MAX; first++) {
+        int last = first;
+        char part[32];
+        size_t length;
+
+        if (!is_set(mask, first))
+            continue;
+        while (last + 1 < CPUS_MAX && is_set(mask, last + 1))
+            last++;
+        count += last - first + 1;
+        length = (size_t)snprintf(part, sizeof part, last > first ? "%s%d-%d" : "%s%d", used > 0 ? "," : "",
+                                  first, last);
+        first = last;
+        if (used + length + sizeof "..." > size) {
+            (void)snprintf(list + used, size - used, "...");
+            used = size; /* nothing more fits */
+            continue;
+        }
+        if (used < size) {
+            memcpy(list + used, part, length + 1);
+            used += length;
+        }
+    }
+    return count;
+}
+
+/* The first line of a file without its end; false where there is none. */
+static bool read_line(const char *path, char *line, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    bool found;
+
+    if (file == NULL)
+        return false;
+    found = fgets(line, (int)size, file) != NULL;
+    (void)fclose(file);
+    if (found)
+        line[strcspn(line, "\n")] = '\0';
+    return found && line[0] != '\0';
+}
+
+/* The text behind "key : " in /proc/cpuinfo; false where there is none. */
+static bool read_cpuinfo(const char *key, char *value, size_t size)
+{
+    char line[256];
+    bool found = false;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+
+    if (file == NULL)
+        return false;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+
+        if (colon == NULL || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        line[strcspn(line, "\n")] = '\0';
+        (void)lot_field_copy(value, size, colon);
+        found = value[0] != '\0';
+    }
+    (void)fclose(file);
+    return found;
+}
+
+/* x86 names its model. ARM gives numbers, which are still better than nothing. */
+static void read_model(char *model, size_t size)
+{
+    char implementer[16], part[16];
+    struct utsname system;
+
+    if (read_cpuinfo("model name", model, size))
+        return;
+    if (read_cpuinfo("CPU implementer", implementer, sizeof implementer) &&
+        read_cpuinfo("CPU part", part, sizeof part))
+        (void)snprintf(model, size, "CPU implementer %s part %s", implementer, part);
+    else if (uname(&system) == 0)
+        (void)snprintf(model, size, "%.60s CPU", system.machine);
+}
+
+/* Bytes of a cache of the given level of one CPU; -1 where it is not known. */
+static int64_t cache_bytes(int cpu, int level)
+{
+    char path[128], line[32];
+
+    for (int index = 0; index < 8; index++) {
+        char *end;
+        long long size;
+
+        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/level", cpu, index);
+        if (!read_line(path, line, sizeof line))
+            return -1;
+        if (strtol(line, NULL, 10) != level)
+            continue;
+        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
+        if (!read_line(path, line, sizeof line))
+            return -1;
+        size = strtoll(line, &end, 10);
+        return end == line ? -1 : size * (*end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1);
+    }
+    return -1;
+}
+
+/* The NUMA node of one CPU; -1 where the system names none. */
+static int64_t node_of(int cpu)
+{
+    char path[64];
+    int64_t node = -1;
+    struct dirent *entry;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d", cpu);
+    folder = opendir(path);
+    if (folder == NULL)
+        return -1;
+    while (node < 0 && (entry = readdir(folder)) != NULL)
+        if (strncmp(entry->d_name, "node", 4) == 0 && entry->d_name[4] >= '0' && entry->d_name[4] <= '9')
+            node = strtoll(entry->d_name + 4, NULL, 10);
+    (void)closedir(folder);
+    return node;
+}
+
+/* The node that all CPUs of the mask belong to; -1 where they belong to several. */
+static int64_t common_node(const cpu_mask *mask)
+{
+    int64_t node = -1;
+
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        int64_t own;
+
+        if (!is_set(mask, cpu))
+            continue;
+        own = node_of(cpu);
+        if (own < 0 || (node >= 0 && own != node))
+            return -1;
+        node = own;
+    }
+    return node;
+}
+
+static int first_cpu(const cpu_mask *mask)
+{
+    int cpu = 0;
+
+    while (cpu < CPUS_MAX - 1 && !is_set(mask, cpu))
+        cpu++;
+    return cpu;
+}
+
+static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
+{
+    char machine[128] = "";
+    uint8_t message[sizeof machine + sizeof *mask];
+    uint8_t digest[32];
+    char hex[33];
+
+    if (!read_line("/etc/machine-id", machine, sizeof machine))
+        (void)gethostname(machine, sizeof machine - 1);
+    memset(message, 0, sizeof message);
+    memcpy(message, machine, strlen(machine));
+    memcpy(message + sizeof machine, mask, sizeof *mask);
+    lot_host_sha256(message, sizeof message, digest);
+    for (size_t i = 0; i < 16; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    (void)snprintf(uuid, size, "HOST-%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+lot_status lot_host_cpus_read(lot_host_cpus *cpus, lot_error *error)
+{
+    cpu_mask mask;
+    int cpu;
+
+    memset(&mask, 0, sizeof mask);
+    if (sched_getaffinity(0, sizeof mask, mask.words) != 0)
+        return lot_error_errno(error, LOT_NO_DEVICE, "sched_getaffinity", errno,
+                               "cannot tell which CPUs this process may run on");
+    memset(cpus, 0, sizeof *cpus);
+    cpus->count = list_cpus(&mask, cpus->list, sizeof cpus->list);
+    cpu = first_cpu(&mask);
+    read_model(cpus->model, sizeof cpus->model);
+    cpus->l2_bytes = cache_bytes(cpu, 2);
+    cpus->l3_bytes = cache_bytes(cpu, 3);
+    cpus->numa_node = common_node(&mask);
+    make_uuid(&mask, cpus->uuid, sizeof cpus->uuid);
+    return LOT_OK;
+}

@@ -1,0 +1,151 @@
+#include "gpu/host/host_memory.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_BYTES 1024
+#define LINE_BYTES 256
+
+/* The number behind `key` in a file of lines "key number"; -1 where there is none. */
+static int64_t read_key(const char *path, const char *key)
+{
+    char line[LINE_BYTES];
+    const size_t length = strlen(key);
+    int64_t value = -1;
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL)
+        return -1;
+    while (value < 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, key, length) == 0)
+            value = strtoll(line + length, NULL, 10);
+    (void)fclose(file);
+    return value;
+}
+
+/* The one number in a file; -1 where it holds none ("max") or cannot be read. */
+static int64_t read_number(const char *path)
+{
+    char line[LINE_BYTES];
+    char *end = line;
+    int64_t value = -1;
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL)
+        return -1;
+    if (fgets(line, sizeof line, file) != NULL)
+        value = strtoll(line, &end, 10);
+    (void)fclose(file);
+    return end == line ? -1 : value;
+}
+
+/* Names of one version of the control group files. */
+typedef struct group_files {
+    const char *mount;
+    const char *limit;
+    const char *usage;
+    const char *reclaimable; /* key in memory.stat: file pages that are dropped before anybody is killed */
+} group_files;
+
+static const group_files version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                      "memory.usage_in_bytes", "total_inactive_file "};
+static const group_files version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
+
+/* Lowers *memory to what the group in `folder` allows. */
+static void apply_group(const char *folder, const group_files *files, lot_host_memory *memory)
+{
+    char path[2 * PATH_BYTES];
+    int64_t limit, usage, reclaimable, left;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, files->limit);
+    limit = read_number(path);
+    if (limit < 0)
+        return;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, files->usage);
+    usage = read_number(path);
+    (void)snprintf(path, sizeof path, "%s/memory.stat", folder);
+    reclaimable = read_key(path, files->reclaimable);
+    if (usage < 0)
+        usage = 0;
+    if (reclaimable < 0 || reclaimable > usage)
+        reclaimable = 0;
+    usage -= reclaimable;
+    left = limit > usage ? limit - usage : 0;
+    if (limit < memory->total_bytes)
+        memory->total_bytes = limit;
+    if (left < memory->available_bytes)
+        memory->available_bytes = left;
+}
+
+/* Applies the group and all above it. In a container the path may be one of the host's that does not exist
+ * here; the walk then ends at the mount, which is the container's own group. */
+static void apply_groups(const char *root, const char *group, const group_files *files,
+                         lot_host_memory *memory)
+{
+    char folder[PATH_BYTES];
+    size_t top;
+    char *slash;
+
+    top = (size_t)snprintf(folder, sizeof folder, "%s%s", root, files->mount);
+    if (top >= sizeof folder)
+        return;
+    (void)snprintf(folder + top, sizeof folder - top, "%s", strcmp(group, "/") == 0 ? "" : group);
+    for (;;) {
+        apply_group(folder, files, memory);
+        slash = strrchr(folder + top, '/');
+        if (slash == NULL)
+            return;
+        *slash = '\0';
+    }
+}
+
+/* Whether a line's list of controllers, between its first two colons, has `memory`. */
+static bool has_memory_controller(const char *controllers)
+{
+    const char *found = strstr(controllers, "memory");
+
+    return found != NULL && (found == controllers || found[-1] == ',') &&
+           (found[6] == '\0' || found[6] == ',');
+}
+
+/* A line is "0::/path" for version 2 and "4:cpu,memory:/path" for version 1. */
+static void apply_line(const char *root, char *line, lot_host_memory *memory)
+{
+    char *controllers = strchr(line, ':');
+    char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+
+    if (group == NULL)
+        return;
+    *controllers++ = '\0';
+    *group++ = '\0';
+    group[strcspn(group, "\n")] = '\0';
+    if (controllers[0] == '\0')
+        apply_groups(root, group, &version_2, memory);
+    else if (has_memory_controller(controllers))
+        apply_groups(root, group, &version_1, memory);
+}
+
+lot_host_memory lot_host_memory_read(const char *root)
+{
+    lot_host_memory memory = {0, 0};
+    char path[PATH_BYTES];
+    char line[PATH_BYTES];
+    int64_t kibibytes;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    kibibytes = read_key(path, "MemTotal:");
+    memory.total_bytes = kibibytes > 0 ? kibibytes * 1024 : 0;
+    kibibytes = read_key(path, "MemAvailable:");
+    memory.available_bytes = kibibytes > 0 ? kibibytes * 1024 : 0;
+    (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return memory;
+    while (fgets(line, sizeof line, file) != NULL)
+        apply_line(root, line, &memory);
+    (void)fclose(file);
+    return memory;
+}

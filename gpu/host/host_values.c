@@ -1,0 +1,137 @@
+#include "gpu/host/host_values.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "gpu/digest.h"
+#include "gpu/generator.h"
+#include "gpu/host/host_simd.h"
+
+/* Elements that one thread takes at a time: large enough to make the hand-over cheap, a multiple of every
+ * block, and 64 KiB at most, so that a chunk is still in the cache when it is converted. */
+#define CHUNK ((int64_t)16384)
+
+/* Below this many elements a team of threads costs more than it saves. */
+#define PARALLEL_FROM ((int64_t)65536)
+
+/* One element by its definition. */
+static float value_at(const lot_fill *fill, float factor, int64_t element)
+{
+    const uint64_t e = (uint64_t)element;
+    lot_block block;
+
+    if (fill->distribution == LOT_UNIFORM) {
+        block = lot_philox(fill->seed, fill->tensor, e / 4);
+        return lot_uniform(block.word[e % 4], fill->scale);
+    }
+    block = lot_philox(fill->seed, fill->tensor, e / 2);
+    return lot_near_normal(block.word[2 * (e % 2)], block.word[2 * (e % 2) + 1], factor);
+}
+
+/* `count` float values from element `first` on. */
+static void fill_floats(float *to, const lot_fill *fill, int64_t first, int64_t count)
+{
+    const float factor = lot_normal_factor(fill->scale);
+    const int64_t end = first + count;
+    int64_t element = first;
+    int64_t wide;
+
+    for (; element < end && element % LOT_SIMD_VALUES != 0; element++)
+        to[element - first] = value_at(fill, factor, element);
+    wide = (end - element) / LOT_SIMD_VALUES * LOT_SIMD_VALUES;
+    if (wide > 0 && lot_simd_available()) {
+        lot_simd_fill(to + (element - first), fill, element, wide);
+        element += wide;
+    }
+    for (; element < end; element++)
+        to[element - first] = value_at(fill, factor, element);
+}
+
+static void fill_halves(uint16_t *to, const lot_fill *fill, int64_t first, int64_t count)
+{
+    float values[CHUNK];
+
+    fill_floats(values, fill, first, count);
+    if (fill->dtype == LOT_BFLOAT16)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = lot_to_bfloat16(values[i]);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = lot_to_float16(values[i]);
+}
+
+void lot_host_values_fill(void *to, const lot_fill *fill, int threads)
+{
+    const int64_t chunks = (fill->count + CHUNK - 1) / CHUNK;
+    const size_t item = lot_dtype_bytes(fill->dtype);
+
+#pragma omp parallel for num_threads(threads)                                                                \
+    schedule(static) if (threads > 1 && fill->count >= PARALLEL_FROM)
+    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+        const int64_t begin = chunk * CHUNK;
+        const int64_t count = fill->count - begin < CHUNK ? fill->count - begin : CHUNK;
+        void *at = (char *)to + (size_t)begin * item;
+
+        if (fill->dtype == LOT_FLOAT32)
+            fill_floats(at, fill, fill->first + begin, count);
+        else
+            fill_halves(at, fill, fill->first + begin, count);
+    }
+}
+
+/* Whether one of the values in a word has an exponent of all ones: infinity or NaN. */
+static bool nonfinite(uint64_t word, lot_dtype dtype)
+{
+    const uint64_t mask = dtype == LOT_FLOAT32 ? 0x7F800000u : dtype == LOT_FLOAT16 ? 0x7C00u : 0x7F80u;
+    const unsigned bits = 8 * (unsigned)lot_dtype_bytes(dtype);
+    bool found = false;
+
+    for (unsigned shift = 0; shift < 64; shift += bits)
+        found = found || ((word >> shift) & mask) == mask;
+    return found;
+}
+
+/* The part of the digest that `count` words give, by its definition. */
+static uint64_t digest_words(const char *data, int64_t first, int64_t count, lot_dtype dtype, unsigned *bad)
+{
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t word;
+
+        memcpy(&word, data + 8 * i, sizeof word);
+        sum += lot_digest_word(word, (uint64_t)(first + i));
+        *bad |= nonfinite(word, dtype);
+    }
+    return sum;
+}
+
+void lot_host_values_digest(const void *data, int64_t bytes, lot_dtype dtype, int threads, uint64_t *digest,
+                            int *finite)
+{
+    const int64_t words = bytes / 8;
+    const int64_t chunks = (words + CHUNK - 1) / CHUNK;
+    const char *at = data;
+    uint64_t sum = 0;
+    uint64_t last = 0;
+    unsigned bad = 0;
+
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum) reduction(| : bad)         \
+    if (threads > 1 && words >= PARALLEL_FROM)
+    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+        const int64_t begin = chunk * CHUNK;
+        const int64_t count = words - begin < CHUNK ? words - begin : CHUNK;
+
+        if (lot_simd_available())
+            sum += lot_simd_digest(at + 8 * begin, begin, count, dtype, &bad);
+        else
+            sum += digest_words(at + 8 * begin, begin, count, dtype, &bad);
+    }
+    if (bytes % 8 != 0) { /* padded with zeros, which are finite */
+        memcpy(&last, at + 8 * words, (size_t)(bytes % 8));
+        sum += lot_digest_word(last, (uint64_t)words);
+        bad |= nonfinite(last, dtype);
+    }
+    *digest = sum + (uint64_t)bytes;
+    *finite = bad == 0;
+}
