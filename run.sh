@@ -52,6 +52,7 @@ build | include:hdf5.h     | libhdf5-dev               | HDF5, the archive
 build | include:cjson/cJSON.h | libcjson-dev           | JSON records
 build | include:dnnl.h     | libdnnl-dev libonednn-dev | oneDNN, the host device
 build | include:csv.h      | libcsv-dev                | reading price catalogues
+build | include:openssl/evp.h | libssl-dev             | SHA-256 of catalogues and results
 demo  | cmd:mpirun         | openmpi-bin               | starts the ranks
 demo  | cmd:timeout        | coreutils                 | limits every wait
 test  | cmd:mpirun         | openmpi-bin               | starts the ranks

@@ -11,12 +11,29 @@
 #define LOT_TARIFF_PERIODS 3
 #define LOT_TARIFF_DAYS    "3|7|30"
 
+/* The days of a period, 0 <= period < LOT_TARIFF_PERIODS; 0 where there is no such period. */
+static inline int64_t lot_tariff_days(size_t period)
+{
+    return period == 0 ? 3 : period == 1 ? 7 : period == 2 ? 30 : 0;
+}
+
+/* The period of so many days, LOT_TARIFF_PERIODS where there is none. */
+static inline size_t lot_tariff_period(int64_t days)
+{
+    size_t period = 0;
+
+    while (period < LOT_TARIFF_PERIODS && lot_tariff_days(period) != days)
+        period++;
+    return period;
+}
+
 /* One model of a catalogue with the price of one whole lot for each period. */
 typedef struct lot_tariff {
     char *gpu; /* the model as the catalogue writes it, UTF-8; owned by the catalogue */
     int64_t gpus_per_lot;
     int64_t lot_price_cents[LOT_TARIFF_PERIODS]; /* for 3, 7 and 30 days */
     int64_t line[LOT_TARIFF_PERIODS];            /* where the row begins in the file, from 1 */
+    int64_t first_line;                          /* where the model stands first */
 } lot_tariff;
 
 /* A catalogue without faults. Texts are owned; NULL where the file does not tell. */
