@@ -1,0 +1,46 @@
+#include "cmd/price_at_launch.h"
+
+#include <string.h>
+
+#include "analysis/price.h"
+#include "analysis/tariff_match.h"
+#include "io/price_json.h"
+#include "io/tariffs_csv.h"
+
+static lot_status check_request(const lot_launch_price *request, int64_t ranks, lot_error *error)
+{
+    if (request->gpu == NULL)
+        return lot_error_set(error, LOT_USAGE, "--gpu", 0, "--tariffs needs --gpu: which model is rented");
+    if (lot_tariff_period(request->days) == LOT_TARIFF_PERIODS)
+        return lot_error_set(error, LOT_USAGE, "--days", 0, "--tariffs needs --days: 3, 7 or 30");
+    if (request->lots < 0 || ranks < 1)
+        return lot_error_set(error, LOT_USAGE, "--lots", 0, "--lots: at least 1, for at least 1 rank");
+    return LOT_OK;
+}
+
+lot_status lot_price_at_launch(const lot_launch_price *request, int64_t ranks, char **json, lot_error *error)
+{
+    const lot_price_demand demand = {.ranks = ranks, .lots = request->lots};
+    lot_columns columns;
+    lot_tariffs_reading reading = {.columns = &columns};
+    lot_catalogue catalogue;
+    lot_price price;
+    lot_price_report report = {.file = request->tariffs, .catalogue = &catalogue, .price = &price};
+    lot_status status = check_request(request, ranks, error);
+
+    memset(&catalogue, 0, sizeof catalogue);
+    if (status == LOT_OK)
+        status = lot_columns_parse(request->columns, &columns, error);
+    if (status == LOT_OK)
+        status = lot_tariffs_read(request->tariffs, &reading, &catalogue, error);
+    if (status == LOT_OK)
+        status = lot_tariff_find(&catalogue, request->gpu, &report.tariff, error);
+    if (status == LOT_OK) {
+        report.period = lot_tariff_period(request->days);
+        status = lot_price_compute(report.tariff, report.period, &demand, &price, error);
+    }
+    if (status == LOT_OK)
+        status = lot_launch_price_write(&report, json, error);
+    lot_catalogue_free(&catalogue);
+    return status;
+}
