@@ -19,28 +19,29 @@ lot_status lot_archive_create(const char *path, lot_archive_writer **writer, lot
 
 /* Appends one rank's record with the JSON text it was gathered as. Ranks come in ascending order. Memory held
  * does not grow with the number of ranks. */
-lot_status lot_archive_append(lot_archive_writer *writer, const lot_record *record, const char *json, size_t size,
-                              lot_error *error);
+lot_status lot_archive_append(lot_archive_writer *writer, const lot_record *record, const char *json,
+                              size_t size, lot_error *error);
 
-/* Writes the header (root attributes; tariff_json may be NULL), closes, syncs and publishes the file under its
- * name, atomically and without replacing anything: LOT_OUTPUT where somebody else made the file meanwhile, and
- * the complete archive then stays under the name that the error tells. Frees the writer in every case. */
-lot_status lot_archive_finish(lot_archive_writer *writer, const lot_run_header *header, const char *tariff_json,
-                              lot_error *error);
+/* Writes the header (root attributes; tariff_json may be NULL), closes, syncs and publishes the file under
+ * its name, atomically and without replacing anything: LOT_OUTPUT where somebody else made the file
+ * meanwhile, and the complete archive then stays under the name that the error tells. Frees the writer in
+ * every case. */
+lot_status lot_archive_finish(lot_archive_writer *writer, const lot_run_header *header,
+                              const char *tariff_json, lot_error *error);
 
 /* Removes what was written so far and frees the writer. NULL allowed. */
 void lot_archive_abandon(lot_archive_writer *writer);
 
-/* Reads header, devices and phases (with telemetry where `telemetry` is true). LOT_SCHEMA for a foreign or newer
- * file, LOT_DAMAGED for a truncated or inconsistent one, LOT_INPUT where it cannot be opened. *run is set on
- * success only; free with lot_run_free. */
+/* Reads header, devices and phases (with telemetry where `telemetry` is true). LOT_SCHEMA for a foreign or
+ * newer file, LOT_DAMAGED for a truncated or inconsistent one, LOT_INPUT where it cannot be opened. *run is
+ * set on success only; free with lot_run_free. */
 lot_status lot_archive_read(const char *path, bool telemetry, lot_run *run, lot_error *error);
 
 /* Reads the header and /devices only: what a summary needs. */
 lot_status lot_archive_read_devices(const char *path, lot_run *run, lot_error *error);
 
-/* Calls `each` for the JSON text of every rank in order, or of `rank` alone where it is not negative; one text is
- * in memory at a time. Stops where `each` does not return LOT_OK, and returns that. */
+/* Calls `each` for the JSON text of every rank in order, or of `rank` alone where it is not negative; one
+ * text is in memory at a time. Stops where `each` does not return LOT_OK, and returns that. */
 lot_status lot_archive_each_record(const char *path, int64_t rank,
                                    lot_status (*each)(void *context, const char *json, size_t size,
                                                       lot_error *error),

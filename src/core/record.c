@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* The field table of one struct, made from its X-macro list. */
@@ -176,6 +178,29 @@ void lot_record_fail(lot_record *record, const char *phase, const lot_error *err
         (void)lot_field_copy(outcome->failed_phase, sizeof outcome->failed_phase, phase);
         (void)lot_field_copy(outcome->error_text, sizeof outcome->error_text, error->text);
     }
+}
+
+void lot_record_count(lot_record *record)
+{
+    lot_outcome *outcome = &record->head.outcome;
+    double *values = record->phase_count == 0 ? NULL : calloc(2 * record->phase_count, sizeof *values);
+    size_t warm = 0;
+
+    outcome->phase_rows = (int64_t)record->phase_count;
+    outcome->warm_rows = 0;
+    for (size_t i = 0; i < record->phase_count; i++)
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0)
+            outcome->warm_rows++;
+    if (values == NULL)
+        return;
+    for (size_t i = 0; i < record->phase_count; i++)
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0) {
+            values[warm] = record->phases[i].host_seconds;
+            values[record->phase_count + warm++] = record->phases[i].device_seconds;
+        }
+    outcome->warm_median_seconds = lot_stats_median(values, warm);
+    outcome->warm_median_device_seconds = lot_stats_median(values + record->phase_count, warm);
+    free(values);
 }
 
 static lot_status broken(lot_error *error, const lot_record *record, const char *what)

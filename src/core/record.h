@@ -204,6 +204,9 @@ lot_sample *lot_record_add_sample(lot_record *record);
 /* Notes an error: appended to the errors, and the first one also in the outcome. */
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error);
 
+/* Fills the outcome's counts and medians from the phase rows. */
+void lot_record_count(lot_record *record);
+
 /* Checks what must hold in every record, before it is written and after it was read: rank within size, known
  * phase names, times and counters not negative, peaks not under their start and end values, allocated not
  * over reserved, strings terminated, row numbers in order. LOT_DAMAGED names the first field that does not

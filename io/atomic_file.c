@@ -1,0 +1,315 @@
+#define _GNU_SOURCE /* renameat2 */
+#include "io/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct lot_atomic_file {
+    char *path;
+    char *partial;
+    char *folder;
+};
+
+static void release(lot_atomic_file *file)
+{
+    if (file == NULL)
+        return;
+    free(file->path);
+    free(file->partial);
+    free(file->folder);
+    free(file);
+}
+
+static lot_status no_memory(lot_error *error, const char *path)
+{
+    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory to write %s", path);
+}
+
+/* The folder that `path` lies in, to be freed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (slash == NULL)
+        return strdup(".");
+    if (slash == path)
+        return strdup("/");
+    return strndup(path, (size_t)(slash - path));
+}
+
+static lot_status refuse_existing(const char *path, lot_error *error)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0)
+        return LOT_OK;
+    if (S_ISDIR(info.st_mode))
+        return lot_error_set(error, LOT_OUTPUT, "output", EISDIR, "%s is a folder", path);
+    return lot_error_set(error, LOT_OUTPUT, "output", EEXIST, "%s exists already and is never overwritten",
+                         path);
+}
+
+/* Makes the partial file under the first name that is free. */
+static lot_status create_partial(lot_atomic_file *file, lot_error *error)
+{
+    const size_t size = strlen(file->path) + 64;
+    int descriptor = -1;
+
+    file->partial = malloc(size);
+    if (file->partial == NULL)
+        return no_memory(error, file->path);
+    for (int i = 0; descriptor < 0 && i < 1000; i++) {
+        (void)snprintf(file->partial, size, i == 0 ? "%s.partial.%ld" : "%s.partial.%ld.%d", file->path,
+                       (long)getpid(), i);
+        descriptor = open(file->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    if (descriptor < 0) {
+        const int reason = errno;
+
+        free(file->partial); /* not ours: nobody may remove it later */
+        file->partial = NULL;
+        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s cannot be made in folder %s",
+                               file->path, file->folder);
+    }
+    (void)close(descriptor);
+    return LOT_OK;
+}
+
+lot_status lot_atomic_begin(const char *path, lot_atomic_file **file, lot_error *error)
+{
+    const size_t length = strlen(path);
+    lot_atomic_file *made;
+    lot_status status;
+
+    if (length == 0 || path[length - 1] == '/')
+        return lot_error_set(error, LOT_OUTPUT, "output", EISDIR, "'%s' names a folder, not a file", path);
+    status = refuse_existing(path, error);
+    if (status != LOT_OK)
+        return status;
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return no_memory(error, path);
+    made->path = strdup(path);
+    made->folder = folder_of(path);
+    if (made->path == NULL || made->folder == NULL)
+        status = no_memory(error, path);
+    if (status == LOT_OK)
+        status = create_partial(made, error);
+    if (status != LOT_OK) {
+        release(made);
+        return status;
+    }
+    *file = made;
+    return LOT_OK;
+}
+
+const char *lot_atomic_partial(const lot_atomic_file *file)
+{
+    return file->partial;
+}
+
+static int sync_path(const char *path, int flags)
+{
+    const int descriptor = open(path, flags | O_RDONLY | O_CLOEXEC);
+    int reason = 0;
+
+    if (descriptor < 0)
+        return errno;
+    /* Some file systems cannot sync a folder and say EINVAL; there is nothing more to do there. */
+    if (fsync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
+        reason = errno;
+    (void)close(descriptor);
+    return reason;
+}
+
+/* Gives the file its name without replacing one: 0 or an errno value. */
+static int take_name(const lot_atomic_file *file)
+{
+    if (link(file->partial, file->path) == 0) {
+        (void)unlink(file->partial);
+        return 0;
+    }
+    /* Some file systems have no hard links (FAT, some FUSE and object stores). */
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
+        return errno;
+    return renameat2(AT_FDCWD, file->partial, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0 ? 0 : errno;
+}
+
+lot_status lot_atomic_publish(lot_atomic_file *file, lot_error *error)
+{
+    lot_status status = LOT_OK;
+    int reason = sync_path(file->partial, 0);
+
+    if (reason != 0) {
+        status =
+            lot_error_errno(error, LOT_IO, "fsync", reason, "%s could not be written to disk", file->path);
+        (void)unlink(file->partial);
+    } else if ((reason = take_name(file)) == EEXIST) {
+        status = lot_error_set(error, LOT_OUTPUT, "link", reason,
+                               "%s was made by somebody else meanwhile; the complete file is %s", file->path,
+                               file->partial);
+    } else if (reason != 0) {
+        status = lot_error_errno(error, LOT_OUTPUT, "link", reason, "%s: the complete file stays as %s",
+                                 file->path, file->partial);
+    } else if ((reason = sync_path(file->folder, O_DIRECTORY)) != 0 && reason != EACCES) {
+        /* A folder may be writable and not readable; the file is whole and named all the same. */
+        status = lot_error_errno(error, LOT_IO, "fsync", reason, "folder %s could not be written to disk",
+                                 file->folder);
+    }
+    release(file);
+    return status;
+}
+
+void lot_atomic_abandon(lot_atomic_file *file)
+{
+    if (file != NULL && file->partial != NULL)
+        (void)unlink(file->partial);
+    release(file);
+}
+
+lot_status lot_atomic_check(const char *path, lot_error *error)
+{
+    lot_atomic_file *file = NULL;
+    const lot_status status = lot_atomic_begin(path, &file, error);
+
+    if (status == LOT_OK)
+        lot_atomic_abandon(file);
+    return status;
+}
+
+/* ---- rewriting ---- */
+
+/* Waits for the lock that belongs to `path`; closing the descriptor gives it back. */
+static lot_status lock(const char *path, int *descriptor, lot_error *error)
+{
+    const size_t size = strlen(path) + sizeof ".lock";
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *name = malloc(size);
+    int opened;
+    int reason = 0;
+
+    if (name == NULL)
+        return no_memory(error, path);
+    (void)snprintf(name, size, "%s.lock", path);
+    opened = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    reason = opened < 0 ? errno : 0;
+    free(name);
+    if (opened < 0)
+        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s.lock cannot be made", path);
+    while (fcntl(opened, F_SETLKW, &whole) != 0) {
+        reason = errno;
+        if (reason != EINTR) {
+            (void)close(opened);
+            return lot_error_errno(error, LOT_IO, "fcntl", reason, "%s.lock cannot be locked", path);
+        }
+    }
+    *descriptor = opened;
+    return LOT_OK;
+}
+
+/* The text of a file, terminated, to be freed; an empty one where there is no such file. */
+static lot_status read_whole(const char *path, char **text, size_t *size, mode_t *mode, lot_error *error)
+{
+    FILE *in = fopen(path, "re");
+    const int reason = errno;
+    struct stat info = {0};
+    char *read = NULL;
+
+    *mode = 0;
+    *size = 0;
+    if (in == NULL && reason != ENOENT)
+        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s cannot be read", path);
+    if (in != NULL && (fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode))) {
+        (void)fclose(in);
+        return lot_error_set(error, LOT_OUTPUT, "output", 0, "%s is not a file", path);
+    }
+    read = malloc((size_t)info.st_size + 1);
+    if (read == NULL) {
+        if (in != NULL)
+            (void)fclose(in);
+        return no_memory(error, path);
+    }
+    if (in != NULL) {
+        *size = fread(read, 1, (size_t)info.st_size, in);
+        *mode = info.st_mode & 07777;
+        (void)fclose(in);
+    }
+    read[*size] = '\0';
+    *text = read;
+    return LOT_OK;
+}
+
+/* Puts the new text, complete and synced, in the place of the old one. */
+static lot_status replace(lot_atomic_file *file, FILE *out, mode_t mode, lot_error *error)
+{
+    int reason = 0;
+
+    if (fflush(out) != 0 || ferror(out) || (mode != 0 && fchmod(fileno(out), mode) != 0) ||
+        fsync(fileno(out)) != 0)
+        reason = errno != 0 ? errno : EIO;
+    if (reason == 0 && rename(file->partial, file->path) != 0)
+        reason = errno;
+    if (reason != 0)
+        return lot_error_errno(error, LOT_IO, "write", reason, "%s could not be written", file->path);
+    (void)sync_path(file->folder, O_DIRECTORY);
+    return LOT_OK;
+}
+
+static lot_status edit_locked(lot_atomic_file *file,
+                              lot_status (*edit)(void *context, const char *old, size_t size, FILE *out,
+                                                 lot_error *error),
+                              void *context, lot_error *error)
+{
+    char *old = NULL;
+    FILE *out = NULL;
+    size_t size = 0;
+    mode_t mode = 0;
+    lot_status status = read_whole(file->path, &old, &size, &mode, error);
+
+    if (status == LOT_OK)
+        status = create_partial(file, error);
+    if (status == LOT_OK && (out = fopen(file->partial, "we")) == NULL)
+        status = lot_error_errno(error, LOT_IO, "open", errno, "%s cannot be written", file->partial);
+    if (status == LOT_OK)
+        status = edit(context, old, size, out, error);
+    if (status == LOT_OK)
+        status = replace(file, out, mode, error);
+    if (out != NULL)
+        (void)fclose(out);
+    if (status != LOT_OK && file->partial != NULL)
+        (void)unlink(file->partial);
+    free(old);
+    return status;
+}
+
+lot_status lot_atomic_edit(const char *path,
+                           lot_status (*edit)(void *context, const char *old, size_t size, FILE *out,
+                                              lot_error *error),
+                           void *context, lot_error *error)
+{
+    lot_atomic_file *file = calloc(1, sizeof *file);
+    int descriptor = -1;
+    lot_status status = LOT_OK;
+
+    if (file == NULL)
+        return no_memory(error, path);
+    file->path = strdup(path);
+    file->folder = folder_of(path);
+    if (file->path == NULL || file->folder == NULL)
+        status = no_memory(error, path);
+    if (status == LOT_OK)
+        status = lock(path, &descriptor, error);
+    if (status == LOT_OK)
+        status = edit_locked(file, edit, context, error);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    release(file);
+    return status;
+}

@@ -1,0 +1,198 @@
+#include "io/json_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_INTEGER (INT64_C(1) << 53)
+
+void lot_json_free(lot_json_text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof *text);
+}
+
+void lot_json_reset(lot_json_text *text)
+{
+    text->size = 0;
+    text->failed = false;
+    text->comma = false;
+    if (text->data != NULL)
+        text->data[0] = '\0';
+}
+
+/* Room for `more` bytes and the terminator; NULL without memory. */
+static char *reserve(lot_json_text *text, size_t more)
+{
+    size_t capacity = text->capacity == 0 ? 1024 : text->capacity;
+    char *grown;
+
+    if (text->failed)
+        return NULL;
+    while (more >= capacity - text->size && capacity <= SIZE_MAX / 2)
+        capacity *= 2;
+    if (capacity > text->capacity) {
+        grown = more < capacity - text->size ? realloc(text->data, capacity) : NULL;
+        if (grown == NULL) {
+            text->failed = true;
+            return NULL;
+        }
+        text->data = grown;
+        text->capacity = capacity;
+    }
+    return text->data + text->size;
+}
+
+static void add(lot_json_text *text, const char *bytes, size_t size)
+{
+    char *at = reserve(text, size);
+
+    if (at == NULL)
+        return;
+    memcpy(at, bytes, size);
+    at[size] = '\0';
+    text->size += size;
+}
+
+/* What must stand before a value or a key. */
+static void separate(lot_json_text *text)
+{
+    if (text->comma)
+        add(text, ",", 1);
+    text->comma = true;
+}
+
+void lot_json_open(lot_json_text *text, char bracket)
+{
+    separate(text);
+    add(text, &bracket, 1);
+    text->comma = false;
+}
+
+void lot_json_close(lot_json_text *text, char bracket)
+{
+    add(text, &bracket, 1);
+    text->comma = true;
+}
+
+/* Bytes of the UTF-8 character at `at`, or 0 where there is none (table 3-7 of the Unicode standard). */
+static size_t character(const unsigned char *at)
+{
+    static const struct {
+        unsigned char first, last, second_from, second_to;
+        size_t size;
+    } rows[] = {{0x00, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
+                {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+                {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (at[0] < rows[i].first || at[0] > rows[i].last)
+            continue;
+        if (rows[i].size > 1 && (at[1] < rows[i].second_from || at[1] > rows[i].second_to))
+            return 0;
+        for (size_t j = 2; j < rows[i].size; j++)
+            if ((at[j] & 0xC0) != 0x80)
+                return 0;
+        return rows[i].size;
+    }
+    return 0;
+}
+
+static bool plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
+}
+
+static void add_string(lot_json_text *text, const char *value)
+{
+    const unsigned char *at = (const unsigned char *)value;
+
+    add(text, "\"", 1);
+    while (*at != '\0') {
+        size_t size = 0;
+        char escape[8];
+
+        while (plain(at[size]))
+            size++;
+        if (size > 0) {
+            add(text, (const char *)at, size);
+        } else if ((size = character(at)) > 1) {
+            add(text, (const char *)at, size);
+        } else if (size == 1) {
+            const int length = *at == '"' || *at == '\\' ? snprintf(escape, sizeof escape, "\\%c", *at)
+                                                         : snprintf(escape, sizeof escape, "\\u%04x", *at);
+
+            add(text, escape, (size_t)length);
+        } else {
+            add(text, "\xEF\xBF\xBD", 3);
+            size = 1;
+        }
+        at += size;
+    }
+    add(text, "\"", 1);
+}
+
+void lot_json_key(lot_json_text *text, const char *name)
+{
+    separate(text);
+    add_string(text, name);
+    add(text, ":", 1);
+    text->comma = false;
+}
+
+void lot_json_string(lot_json_text *text, const char *value)
+{
+    separate(text);
+    add_string(text, value);
+}
+
+void lot_json_integer(lot_json_text *text, int64_t value)
+{
+    const char *quote = value > EXACT_INTEGER || value < -EXACT_INTEGER ? "\"" : "";
+    char digits[32];
+    const int length = snprintf(digits, sizeof digits, "%s%lld%s", quote, (long long)value, quote);
+
+    separate(text);
+    add(text, digits, (size_t)length);
+}
+
+void lot_json_number(lot_json_text *text, double value)
+{
+    char digits[40];
+    int length = 0;
+
+    if (isnan(value)) {
+        lot_json_null(text);
+        return;
+    }
+    if (isinf(value)) {
+        lot_json_string(text, value > 0 ? "Infinity" : "-Infinity");
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        length = snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    separate(text);
+    add(text, digits, (size_t)length);
+}
+
+void lot_json_bool(lot_json_text *text, bool value)
+{
+    separate(text);
+    add(text, value ? "true" : "false", value ? 4 : 5);
+}
+
+void lot_json_null(lot_json_text *text)
+{
+    separate(text);
+    add(text, "null", 4);
+}
+
+void lot_json_raw(lot_json_text *text, const char *json, size_t size)
+{
+    separate(text);
+    add(text, json, size);
+}

@@ -1,0 +1,59 @@
+/* JSON text, written piece by piece into memory that grows.
+ *
+ * A printer of our own because a library's rounds doubles (cJSON compares with a tolerance before it stops
+ * adding digits) and passes bytes on that are not UTF-8. Reading is cJSON's (io/record_json.c).
+ *
+ *     lot_json_text text = {0};
+ *     lot_json_open(&text, '{');
+ *     lot_json_key(&text, "ranks");
+ *     lot_json_integer(&text, 2);
+ *     lot_json_close(&text, '}');
+ *     if (text.failed) ... no memory
+ *     lot_json_free(&text);
+ *
+ * Commas are set by these functions. Nothing is checked but memory: a missing close gives broken JSON. */
+#ifndef GPULOT_IO_JSON_TEXT_H
+#define GPULOT_IO_JSON_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct lot_json_text {
+    char *data;  /* owned; terminated after every call that did not fail; NULL before the first */
+    size_t size; /* without the terminator */
+    size_t capacity;
+    bool failed; /* memory ran out: the text is not usable, further calls do nothing */
+    bool comma;  /* an item stands before the next one */
+} lot_json_text;
+
+/* Frees the text and makes it empty and usable again. */
+void lot_json_free(lot_json_text *text);
+
+/* Makes the text empty and keeps its memory. */
+void lot_json_reset(lot_json_text *text);
+
+/* '{' or '[', and '}' or ']'. */
+void lot_json_open(lot_json_text *text, char bracket);
+void lot_json_close(lot_json_text *text, char bracket);
+
+/* The name of the member whose value comes next. */
+void lot_json_key(lot_json_text *text, const char *name);
+
+/* A string; bytes that are not UTF-8 become U+FFFD, control characters are escaped. */
+void lot_json_string(lot_json_text *text, const char *value);
+
+/* An integer; above 2^53 in size as a string, since readers that hold numbers as doubles would change it. */
+void lot_json_integer(lot_json_text *text, int64_t value);
+
+/* The shortest decimal notation of at least 15 digits that reads back to the same bits; null for NaN,
+ * "Infinity" and "-Infinity" as strings. */
+void lot_json_number(lot_json_text *text, double value);
+
+void lot_json_bool(lot_json_text *text, bool value);
+void lot_json_null(lot_json_text *text);
+
+/* JSON that is complete already, unchanged. */
+void lot_json_raw(lot_json_text *text, const char *json, size_t size);
+
+#endif

@@ -1,0 +1,496 @@
+#include "io/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/options.h"
+#include "io/json_text.h"
+#include "io/record_json.h"
+
+#define HAND_OVER_SECONDS 0.02
+
+/* ---- writing ---- */
+
+struct lot_spool {
+    char *path;
+    int descriptor;
+    double handed_over;    /* when */
+    lot_json_text pending; /* whole lines that the system does not have yet */
+    lot_json_text line;
+};
+
+static lot_status no_memory(lot_error *error)
+{
+    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the spool");
+}
+
+static char *file_of(const char *folder, int64_t rank)
+{
+    const size_t size = strlen(folder) + 48;
+    char *path = malloc(size);
+
+    if (path != NULL)
+        (void)snprintf(path, size, "%s/rank-%lld.jsonl", folder, (long long)rank);
+    return path;
+}
+
+lot_status lot_spool_open(const char *folder, int64_t rank, lot_spool **spool, lot_error *error)
+{
+    lot_spool *made = calloc(1, sizeof *made);
+    int reason;
+
+    if (made == NULL || (made->path = file_of(folder, rank)) == NULL) {
+        free(made);
+        return no_memory(error);
+    }
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        reason = errno;
+        made->descriptor = -1;
+    } else {
+        made->descriptor = open(made->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        reason = errno;
+    }
+    if (made->descriptor < 0) {
+        free(made->path);
+        free(made);
+        return lot_error_errno(error, LOT_OUTPUT, "open", reason,
+                               "spool folder %s cannot be used for rank %lld", folder, (long long)rank);
+    }
+    made->handed_over = lot_clock_seconds();
+    *spool = made;
+    return LOT_OK;
+}
+
+lot_status lot_spool_flush(lot_spool *spool, bool to_disk, lot_error *error)
+{
+    size_t done = 0;
+
+    while (done < spool->pending.size) {
+        const ssize_t written =
+            write(spool->descriptor, spool->pending.data + done, spool->pending.size - done);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return lot_error_errno(error, LOT_IO, "write", errno, "%s could not be written", spool->path);
+        done += (size_t)written;
+    }
+    lot_json_reset(&spool->pending);
+    spool->handed_over = lot_clock_seconds();
+    if (to_disk && fdatasync(spool->descriptor) != 0 && errno != EINVAL)
+        return lot_error_errno(error, LOT_IO, "fdatasync", errno, "%s could not be written to disk",
+                               spool->path);
+    return LOT_OK;
+}
+
+/* Appends one line {"name": JSON} to what is pending. */
+static lot_status add_line(lot_spool *spool, const char *name, const char *json, size_t size,
+                           lot_error *error)
+{
+    lot_json_text *text = &spool->pending;
+
+    text->comma = false;
+    lot_json_open(text, '{');
+    lot_json_key(text, name);
+    lot_json_raw(text, json, size);
+    lot_json_close(text, '}');
+    text->comma = false;
+    lot_json_raw(text, "\n", 1);
+    return text->failed ? no_memory(error) : LOT_OK;
+}
+
+lot_status lot_spool_head(lot_spool *spool, const lot_record *record, lot_error *error)
+{
+    lot_status status;
+
+    lot_json_reset(&spool->line);
+    lot_record_json_head(record, &spool->line);
+    if (spool->line.failed)
+        return no_memory(error);
+    status = add_line(spool, "head", spool->line.data, spool->line.size, error);
+    return status == LOT_OK ? lot_spool_flush(spool, false, error) : status;
+}
+
+lot_status lot_spool_phase(lot_spool *spool, const lot_phase *phase, lot_error *error)
+{
+    lot_status status;
+
+    lot_json_reset(&spool->line);
+    lot_record_json_phase(phase, &spool->line);
+    if (spool->line.failed)
+        return no_memory(error);
+    status = add_line(spool, "phase", spool->line.data, spool->line.size, error);
+    if (status == LOT_OK && lot_clock_seconds() - spool->handed_over >= HAND_OVER_SECONDS)
+        status = lot_spool_flush(spool, false, error);
+    return status;
+}
+
+lot_status lot_spool_end(lot_spool *spool, const char *json, size_t size, lot_error *error)
+{
+    const lot_status status = add_line(spool, "record", json, size, error);
+
+    return status == LOT_OK ? lot_spool_flush(spool, false, error) : status;
+}
+
+void lot_spool_close(lot_spool *spool, bool remove_file)
+{
+    lot_error ignored;
+
+    if (spool == NULL)
+        return;
+    if (remove_file)
+        (void)unlink(spool->path);
+    else
+        (void)lot_spool_flush(spool, false, &ignored);
+    (void)close(spool->descriptor);
+    lot_json_free(&spool->pending);
+    lot_json_free(&spool->line);
+    free(spool->path);
+    free(spool);
+}
+
+void lot_spool_remove_folder(const char *folder)
+{
+    (void)rmdir(folder);
+}
+
+/* ---- reading one rank ---- */
+
+/* The value in a line {"name": VALUE}; false where it is not such a line. */
+static bool value_of(const char *line, size_t size, const char *name, const char **value, size_t *value_size)
+{
+    char start[16];
+    const int length = snprintf(start, sizeof start, "{\"%s\":", name);
+
+    if (size < (size_t)length + 1 || memcmp(line, start, (size_t)length) != 0 || line[size - 1] != '}')
+        return false;
+    *value = line + length;
+    *value_size = size - (size_t)length - 1;
+    return true;
+}
+
+/* What one rank's file has told so far. */
+typedef struct reading {
+    lot_record record;
+    bool complete;
+    bool gap; /* a line could not be read: rows after it are not in order any more */
+} reading;
+
+static lot_status take_head(reading *r, const char *json, size_t size, lot_error *error)
+{
+    lot_record head;
+    const lot_status status = lot_record_json_read_head(json, size, &head, error);
+
+    if (status != LOT_OK)
+        return status;
+    /* The rows stay; the head's own lists take the place of the old ones. */
+    head.phases = r->record.phases;
+    head.phase_count = r->record.phase_count;
+    r->record.phases = NULL;
+    r->record.phase_count = 0;
+    lot_record_free(&r->record);
+    r->record = head;
+    return LOT_OK;
+}
+
+static lot_status take_phase(reading *r, const char *json, size_t size, lot_error *error)
+{
+    const size_t before = r->record.phase_count;
+    lot_status status;
+
+    if (r->gap)
+        return LOT_OK;
+    status = lot_record_json_read_phase(json, size, &r->record, error);
+    if (status == LOT_OK && r->record.phases[before].row != (int64_t)before) {
+        r->record.phase_count = before;
+        r->gap = true;
+    }
+    return status;
+}
+
+static lot_status take_record(reading *r, const char *json, size_t size, lot_error *error)
+{
+    lot_record record;
+    const lot_status status = lot_record_json_read(json, size, &record, error);
+
+    if (status != LOT_OK)
+        return status;
+    lot_record_free(&r->record);
+    r->record = record;
+    r->complete = true;
+    return LOT_OK;
+}
+
+/* Takes one whole line; one that cannot be read is noted and passed over. */
+static lot_status take_line(reading *r, const char *line, size_t size, lot_error *error)
+{
+    const char *value;
+    size_t value_size;
+    lot_status status = LOT_DAMAGED;
+
+    if (value_of(line, size, "head", &value, &value_size))
+        status = take_head(r, value, value_size, error);
+    else if (value_of(line, size, "phase", &value, &value_size))
+        status = take_phase(r, value, value_size, error);
+    else if (value_of(line, size, "record", &value, &value_size))
+        status = take_record(r, value, value_size, error);
+    if (status == LOT_MEMORY)
+        return status;
+    if (status != LOT_OK)
+        r->gap = true;
+    return LOT_OK;
+}
+
+/* Notes an error in the record, which keeps its first one as the outcome's text. */
+static void note(lot_record *record, const char *phase, const char *text)
+{
+    lot_error error;
+
+    (void)lot_error_set(&error, LOT_LOST, "spool", 0, "%s", text);
+    lot_record_fail(record, phase, &error);
+}
+
+/* Makes a record of what is there without an end. */
+static void finish_lost(reading *r, int64_t rank)
+{
+    lot_record *record = &r->record;
+    lot_outcome *outcome = &record->head.outcome;
+    lot_error error;
+
+    record->head.identity.rank = rank;
+    if (record->head.identity.size <= rank)
+        record->head.identity.size = rank + 1;
+    for (size_t i = 0; i < record->phase_count; i++)
+        record->phases[i].rank = rank;
+    /* Rows that do not hold what every row must are not handed on as measurements. */
+    (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_LOST));
+    while (record->phase_count > 0 && lot_record_check(record, &error) != LOT_OK) {
+        record->phase_count--;
+        r->gap = true;
+    }
+    if (r->gap)
+        note(record, "recover", "part of what the rank had written could not be read");
+    note(record, record->phase_count > 0 ? record->phases[record->phase_count - 1].phase : "start",
+         "the rank ended without a record of its end");
+    (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_LOST));
+    lot_record_count(record);
+}
+
+lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_record *record, lot_error *error)
+{
+    reading r = {.complete = false};
+    const char *line = text;
+    const char *end = text + size;
+    lot_status status = LOT_OK;
+
+    lot_record_init(&r.record);
+    while (status == LOT_OK && !r.complete && line < end) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+
+        if (newline == NULL)
+            break;
+        status = take_line(&r, line, (size_t)(newline - line), error);
+        line = newline + 1;
+    }
+    if (status != LOT_OK) {
+        lot_record_free(&r.record);
+        return status;
+    }
+    if (r.complete && r.record.head.identity.rank != rank)
+        r.complete = false;
+    if (!r.complete)
+        finish_lost(&r, rank);
+    *record = r.record;
+    return LOT_OK;
+}
+
+/* ---- reading a folder ---- */
+
+/* The text of a rank's file, to be freed; an empty one where it is missing or not a file. */
+static lot_status read_file(const char *folder, int64_t rank, char **text, size_t *size, lot_error *error)
+{
+    char *path = file_of(folder, rank);
+    struct stat info;
+    char *read = NULL;
+    size_t done = 0;
+    ssize_t got = 1;
+    int descriptor;
+
+    if (path == NULL)
+        return no_memory(error);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    free(path);
+    if (descriptor >= 0 && fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+        read = malloc((size_t)info.st_size + 1);
+        while (read != NULL && done < (size_t)info.st_size && got > 0) {
+            got = pread(descriptor, read + done, (size_t)info.st_size - done, (off_t)done);
+            done += got > 0 ? (size_t)got : 0;
+        }
+    } else {
+        read = malloc(1);
+    }
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    if (read == NULL)
+        return no_memory(error);
+    *text = read;
+    *size = done;
+    return LOT_OK;
+}
+
+static lot_status read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    lot_status status = read_file(folder, rank, &text, &size, error);
+
+    if (status == LOT_OK)
+        status = lot_spool_parse(text, size, rank, record, error);
+    free(text);
+    return status;
+}
+
+typedef struct ranks {
+    int64_t *items;
+    size_t count;
+    size_t capacity;
+} ranks;
+
+static int ascending(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The rank in a name "rank-N.jsonl", or -1. */
+static int64_t rank_of(const char *name)
+{
+    char digits[24];
+    const size_t length = strlen(name);
+    int64_t rank;
+
+    if (length < 12 || length > 5 + 19 + 6 || memcmp(name, "rank-", 5) != 0 ||
+        strcmp(name + length - 6, ".jsonl") != 0)
+        return -1;
+    (void)snprintf(digits, sizeof digits, "%.*s", (int)(length - 11), name + 5);
+    return lot_parse_integer(digits, &rank) && rank >= 0 && rank < INT32_MAX ? rank : -1;
+}
+
+static lot_status add_rank(ranks *list, int64_t rank, lot_error *error)
+{
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
+        int64_t *grown = realloc(list->items, capacity * sizeof *grown);
+
+        if (grown == NULL)
+            return no_memory(error);
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = rank;
+    return LOT_OK;
+}
+
+static lot_status list_ranks(const char *folder, ranks *list, lot_error *error)
+{
+    DIR *opened = opendir(folder);
+    lot_status status = LOT_OK;
+
+    if (opened == NULL)
+        return lot_error_errno(error, LOT_INPUT, "opendir", errno, "spool folder %s cannot be opened",
+                               folder);
+    for (const struct dirent *entry; status == LOT_OK && (entry = readdir(opened)) != NULL;) {
+        const int64_t rank = rank_of(entry->d_name);
+
+        if (rank >= 0)
+            status = add_rank(list, rank, error);
+    }
+    (void)closedir(opened);
+    if (status == LOT_OK && list->count == 0)
+        return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds no rank's file (rank-N.jsonl)", folder);
+    if (status == LOT_OK)
+        qsort(list->items, list->count, sizeof *list->items, ascending);
+    return status;
+}
+
+/* Which run a folder holds: told by the first rank that says so. */
+typedef struct origin {
+    char run_id[sizeof((lot_identity *)0)->run_id];
+    char label[sizeof((lot_identity *)0)->label];
+    int64_t size;
+} origin;
+
+static lot_status find_origin(const char *folder, const ranks *list, origin *from, lot_error *error)
+{
+    memset(from, 0, sizeof *from);
+    from->size = list->items[list->count - 1] + 1;
+    for (size_t i = 0; i < list->count; i++) {
+        lot_record record;
+        const lot_status status = read_rank(folder, list->items[i], &record, error);
+        const lot_identity *identity = &record.head.identity;
+
+        if (status != LOT_OK)
+            return status;
+        if (identity->run_id[0] != '\0') {
+            memcpy(from->run_id, identity->run_id, sizeof from->run_id);
+            memcpy(from->label, identity->label, sizeof from->label);
+            if (identity->size > from->size && identity->size < INT32_MAX)
+                from->size = identity->size;
+        }
+        lot_record_free(&record);
+        if (from->run_id[0] != '\0')
+            break;
+    }
+    return LOT_OK;
+}
+
+static lot_status hand_on(const char *folder, int64_t rank, const origin *from,
+                          lot_status (*each)(void *context, const lot_record *record, lot_error *error),
+                          void *context, lot_error *error)
+{
+    lot_record record;
+    lot_identity *identity = &record.head.identity;
+    lot_status status = read_rank(folder, rank, &record, error);
+
+    if (status != LOT_OK)
+        return status;
+    if (identity->run_id[0] == '\0') {
+        memcpy(identity->run_id, from->run_id, sizeof identity->run_id);
+        memcpy(identity->label, from->label, sizeof identity->label);
+        identity->size = from->size;
+    }
+    if (strcmp(identity->run_id, from->run_id) != 0 || identity->size != from->size)
+        status =
+            lot_error_set(error, LOT_DAMAGED, "spool", 0,
+                          "%s mixes runs: rank %lld belongs to run '%s' of %lld ranks, not to '%s' of %lld",
+                          folder, (long long)rank, identity->run_id, (long long)identity->size, from->run_id,
+                          (long long)from->size);
+    else
+        status = each(context, &record, error);
+    lot_record_free(&record);
+    return status;
+}
+
+lot_status lot_spool_read(const char *folder,
+                          lot_status (*each)(void *context, const lot_record *record, lot_error *error),
+                          void *context, lot_error *error)
+{
+    ranks list = {0};
+    origin from;
+    lot_status status = list_ranks(folder, &list, error);
+
+    if (status == LOT_OK)
+        status = find_origin(folder, &list, &from, error);
+    for (int64_t rank = 0; status == LOT_OK && rank < from.size; rank++)
+        status = hand_on(folder, rank, &from, each, context, error);
+    free(list.items);
+    return status;
+}
