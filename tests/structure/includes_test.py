@@ -28,7 +28,7 @@ HOMES = [
     (r"mpi\.h", r"src/measure/mpi/comm_mpi\.c"),
     (r"hdf5(_hl)?\.h|H5.*\.h", r"io/archive_h5\.c"),
     (r"(cjson/)?cJSON\.h", r"io/\w+\.[ch]"),
-    (r"csv\.h", r"io/\w+_csv\.c"),
+    (r"csv\.h", r"io/table_csv\.c"),
     (r"(oneapi/)?dnnl.*", r"gpu/host/.*"),
     (r"omp\.h", r"gpu/host/.*"),
     (r"(cuda|cublas|nvml|cupti|nvrtc).*", r"gpu/cuda/.*"),
