@@ -10,6 +10,8 @@
 
 #include "core/checked.h"
 #include "core/field.h"
+#include "io/json_take.h"
+#include "io/json_text.h"
 
 /* Doubles, which is what cJSON keeps, hold every integer up to here. */
 #define EXACT_MAX ((int64_t)1 << 53)
@@ -44,6 +46,25 @@ static void add_integer(cJSON *object, const char *name, int64_t value, bool *wh
     add(object, name, cJSON_CreateRaw(digits), whole);
 }
 
+/* By our own printer: a path need not be UTF-8, and cJSON would pass it on. */
+static cJSON *string(const char *text)
+{
+    lot_json_text written = {0};
+    cJSON *item = NULL;
+
+    lot_json_string(&written, text);
+    if (!written.failed)
+        item = cJSON_CreateRaw(written.data);
+    lot_json_free(&written);
+    return item;
+}
+
+/* A text, null where there is none. */
+static void add_text(cJSON *object, const char *name, const char *text, bool *whole)
+{
+    add(object, name, text == NULL || text[0] == '\0' ? cJSON_CreateNull() : string(text), whole);
+}
+
 /* As records write integers: readers of doubles must not lose digits without noticing. */
 static void add_record_integer(cJSON *object, const char *name, int64_t value, bool *whole)
 {
@@ -54,12 +75,7 @@ static void add_record_integer(cJSON *object, const char *name, int64_t value, b
         return;
     }
     (void)snprintf(digits, sizeof digits, "%" PRId64, value);
-    add(object, name, cJSON_CreateString(digits), whole);
-}
-
-static void add_text(cJSON *object, const char *name, const char *text, bool *whole)
-{
-    add(object, name, text == NULL || text[0] == '\0' ? cJSON_CreateNull() : cJSON_CreateString(text), whole);
+    add_text(object, name, digits, whole);
 }
 
 static void add_known(cJSON *object, const char *name, int64_t value, bool known, bool *whole)
@@ -130,7 +146,7 @@ static void add_notes(cJSON *root, const lot_notes *notes, bool *whole)
 
     add(root, "notes", list, whole);
     for (size_t i = 0; i < notes->count; i++) {
-        cJSON *note = cJSON_CreateString(notes->text[i]);
+        cJSON *note = string(notes->text[i]);
 
         if (note == NULL || !cJSON_AddItemToArray(list, note)) {
             cJSON_Delete(note);
@@ -217,25 +233,6 @@ static lot_status damaged(lot_error *error, const char *what)
     return lot_error_set(error, LOT_DAMAGED, "tariff", 0, "the price kept in the archive: %s", what);
 }
 
-/* A whole number from 0 on; where it is above 2^53 its digits stand in a string. */
-static bool take_integer(const cJSON *object, const char *name, int64_t *value)
-{
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-    char *end = NULL;
-
-    if (cJSON_IsNumber(member)) {
-        if (!(member->valuedouble >= 0 && member->valuedouble <= (double)EXACT_MAX))
-            return false;
-        *value = (int64_t)member->valuedouble;
-        return (double)*value == member->valuedouble;
-    }
-    if (!cJSON_IsString(member) || strlen(member->valuestring) > 19 || member->valuestring[0] == '\0' ||
-        member->valuestring[strspn(member->valuestring, "0123456789")] != '\0')
-        return false;
-    *value = (int64_t)strtoull(member->valuestring, &end, 10);
-    return *value >= 0;
-}
-
 /* A text that must be there, or, where it is optional, may be null. */
 static bool take_text(const cJSON *object, const char *name, bool optional, char *text, size_t size)
 {
@@ -269,24 +266,25 @@ static lot_status take_terms(const cJSON *root, lot_launch_terms *terms, lot_err
     int64_t version = 0;
 
     if (!cJSON_IsString(schema) || strcmp(schema->valuestring, LOT_LAUNCH_PRICE_SCHEMA) != 0 ||
-        !take_integer(root, "schema_version", &version) || version != LOT_LAUNCH_PRICE_SCHEMA_VERSION)
+        !lot_json_take_integer(root, "schema_version", &version) ||
+        version != LOT_LAUNCH_PRICE_SCHEMA_VERSION)
         return lot_error_set(error, LOT_SCHEMA, "tariff", 0,
                              "the price kept in the archive is not %s version %d", LOT_LAUNCH_PRICE_SCHEMA,
                              LOT_LAUNCH_PRICE_SCHEMA_VERSION);
 #define TAKE(name)                                                                                           \
-    if (!take_integer(root, #name, &terms->price.name))                                                      \
+    if (!lot_json_take_integer(root, #name, &terms->price.name))                                             \
         return damaged(error, #name " is missing or not a whole number");
     LAUNCH_INTEGERS(TAKE)
 #undef TAKE
     if (!take_text(root, "gpu", false, terms->gpu, sizeof terms->gpu) ||
-        !take_integer(root, "days", &terms->days))
+        !lot_json_take_integer(root, "days", &terms->days))
         return damaged(error, "gpu or days is missing");
     if (!take_text(tariff, "sha256", false, terms->sha256, sizeof terms->sha256) ||
         !take_text(tariff, "file", false, terms->file, sizeof terms->file) ||
         !take_text(tariff, "title", true, terms->title, sizeof terms->title) ||
         !take_text(tariff, "snapshot_date", true, terms->snapshot_date, sizeof terms->snapshot_date) ||
         !take_text(tariff, "source", true, terms->source, sizeof terms->source) ||
-        !take_integer(tariff, "line", &terms->line) || !cJSON_IsBool(example))
+        !lot_json_take_integer(tariff, "line", &terms->line) || !cJSON_IsBool(example))
         return damaged(error, "the tariff's origin is missing");
     terms->is_example = cJSON_IsTrue(example);
     return consistent(terms) ? LOT_OK : damaged(error, "its numbers do not belong together");
@@ -294,7 +292,7 @@ static lot_status take_terms(const cJSON *root, lot_launch_terms *terms, lot_err
 
 lot_status lot_launch_price_read(const char *json, lot_launch_terms *terms, lot_error *error)
 {
-    cJSON *root = cJSON_Parse(json);
+    cJSON *root = lot_json_take_whole(json, strlen(json));
     lot_launch_terms taken;
     lot_status status;
 

@@ -8,6 +8,7 @@
 
 #include "core/date.h"
 #include "io/file_bytes.h"
+#include "io/json_take.h"
 #include "io/sha256.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -62,20 +63,6 @@ static lot_status take_all(const char *name, const cJSON *root, lot_protocol *pr
     return status;
 }
 
-/* The text's JSON, NULL where it is none or where something follows it. */
-static cJSON *parse_whole(const char *bytes, size_t size)
-{
-    const char *rest = NULL;
-    cJSON *root = cJSON_ParseWithLengthOpts(bytes, size, &rest, 0);
-
-    while (root != NULL && rest < bytes + size && strchr(" \t\r\n", *rest) != NULL && *rest != '\0')
-        rest++;
-    if (root != NULL && rest == bytes + size)
-        return root;
-    cJSON_Delete(root);
-    return NULL;
-}
-
 lot_status lot_protocol_parse(const char *name, const char *bytes, size_t size, lot_protocol *protocol,
                               lot_error *error)
 {
@@ -86,7 +73,7 @@ lot_status lot_protocol_parse(const char *name, const char *bytes, size_t size, 
     memset(&parsed, 0, sizeof parsed);
     status = lot_sha256_bytes(bytes, size, parsed.sha256, error);
     if (status == LOT_OK) {
-        root = parse_whole(bytes, size);
+        root = lot_json_take_whole(bytes, size);
         if (!cJSON_IsObject(root))
             status = lot_error_set(error, LOT_INPUT, "protocol", 0, "%s: not a JSON object", name);
     }

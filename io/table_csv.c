@@ -5,6 +5,8 @@
 
 #include <csv.h>
 
+#include "core/utf8.h"
+
 typedef struct table_reader {
     const lot_table_listener *listener;
     struct csv_parser parser;
@@ -40,47 +42,21 @@ static bool start_parser(table_reader *reader)
     return true;
 }
 
-/* Length of the UTF-8 sequence at `text`, 0 where it is none (Unicode 15, table 3-7). */
-static size_t sequence_length(const unsigned char *text, size_t left)
-{
-    const unsigned char lead = text[0];
-    const size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    unsigned char least = 0x80;
-    unsigned char most = 0xBF;
-
-    if (length == 0 || lead > 0xF4 || length > left)
-        return 0;
-    if (lead == 0xE0)
-        least = 0xA0;
-    else if (lead == 0xF0)
-        least = 0x90;
-    else if (lead == 0xED)
-        most = 0x9F;
-    else if (lead == 0xF4)
-        most = 0x8F;
-    for (size_t i = 1; i < length; i++) {
-        if (text[i] < least || text[i] > most)
-            return 0;
-        least = 0x80;
-        most = 0xBF;
-    }
-    return length;
-}
-
 /* What is wrong with the characters of a line, NULL where nothing is. */
 static const char *bad_characters(const char *line, size_t length)
 {
-    const unsigned char *text = (const unsigned char *)line;
     size_t step;
 
     for (size_t i = 0; i < length; i += step) {
+        const unsigned char byte = (unsigned char)line[i];
+
         step = 1;
-        if (text[i] >= 0x80) {
-            step = sequence_length(text + i, length - i);
+        if (byte >= 0x80) {
+            step = lot_utf8_character(line + i, length - i);
             if (step == 0)
                 return "not UTF-8";
-        } else if ((text[i] < 0x20 && text[i] != '\t') || text[i] == 0x7F) {
-            return text[i] == '\r' ? "a carriage return inside the line" : "a control character in the line";
+        } else if ((byte < 0x20 && byte != '\t') || byte == 0x7F) {
+            return byte == '\r' ? "a carriage return inside the line" : "a control character in the line";
         }
     }
     return NULL;
@@ -196,16 +172,15 @@ static void take_line(table_reader *reader)
         length--;
     comment = !reader->begun && length > 0 && line[0] == '#' && reader->listener->comment != NULL;
     why = bad_characters(line, length);
-    if (why != NULL) {
+    if (why != NULL && reader->begun)
+        drop_record(reader,
+                    "a quote is opened and not closed"); /* this line is then read again, on its own */
+    else if (why != NULL)
         reader->listener->fault(reader->listener->context, reader->line, comment, why);
-        forget_record(reader);
-        csv_free(&reader->parser);
-        reader->no_memory |= !start_parser(reader);
-    } else if (comment) {
+    else if (comment)
         hear_comment(reader, line + 1, length - 1);
-    } else if (reader->begun || length > 0) {
+    else if (reader->begun || length > 0)
         feed(reader, line, (size_t)(after - line));
-    }
 }
 
 static bool utf_16(const char *bytes, size_t size)

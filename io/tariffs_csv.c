@@ -14,10 +14,10 @@
 #define NO_COLUMN      LOT_TABLE_FIELDS_MAX
 #define SHOWN_BYTES    60 /* of a user's text in a message */
 
-static const char *const usual_names[LOT_COLUMN_COUNT] = {
-#define LOT_COLUMN_NAME(code, name) [code] = name,
-    LOT_COLUMN_LIST(LOT_COLUMN_NAME)
-#undef LOT_COLUMN_NAME
+static const char *const usual_names[LOT_TARIFFS_COLUMN_COUNT] = {
+#define LOT_TARIFFS_COLUMN_NAME(code, name) [code] = name,
+    LOT_TARIFFS_COLUMN_LIST(LOT_TARIFFS_COLUMN_NAME)
+#undef LOT_TARIFFS_COLUMN_NAME
 };
 
 typedef enum header_state { HEADER_AWAITED, HEADER_USABLE, HEADER_UNUSABLE } header_state;
@@ -34,14 +34,14 @@ typedef struct comment_keys {
 typedef struct catalogue_reader {
     const char *name; /* of the file, for the error */
     const lot_tariffs_reading *reading;
-    const lot_columns *columns;
+    const lot_tariffs_columns *columns;
     lot_catalogue catalogue;
     size_t capacity;   /* of catalogue.tariffs */
     uint32_t *slots;   /* open addressing by the model's name: index in tariffs + 1, 0 where free */
     size_t slot_count; /* a power of two, 0 before the first model */
     comment_keys seen;
     header_state header;
-    size_t column_of[LOT_COLUMN_COUNT];
+    size_t column_of[LOT_TARIFFS_COLUMN_COUNT];
     size_t header_count;
     int64_t data_rows;
     int64_t last_line;
@@ -81,8 +81,8 @@ static void fault(catalogue_reader *reader, int64_t line, const char *format, ..
 /* ---- the header map ---- */
 
 typedef struct map_reader {
-    lot_columns *columns;
-    bool given[LOT_COLUMN_COUNT];
+    lot_tariffs_columns *columns;
+    bool given[LOT_TARIFFS_COLUMN_COUNT];
     lot_error *error;
     lot_status status;
 } map_reader;
@@ -104,11 +104,11 @@ static lot_status take_item(map_reader *map, const char *item)
     if (equals == NULL || equals[1] == '\0')
         return refuse_map(map, "an item without a name", item);
     if (length == strlen("ignore") && memcmp(item, "ignore", length) == 0) {
-        if (map->columns->ignored_count == LOT_COLUMN_IGNORED_MAX)
+        if (map->columns->ignored_count == LOT_TARIFFS_COLUMN_IGNORED_MAX)
             return refuse_map(map, "too many ignored columns", item);
         destination = map->columns->ignored[map->columns->ignored_count++];
     }
-    for (size_t i = 0; i < LOT_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         if (strlen(usual_names[i]) == length && memcmp(item, usual_names[i], length) == 0) {
             if (map->given[i])
                 return refuse_map(map, "a column given twice", item);
@@ -117,7 +117,7 @@ static lot_status take_item(map_reader *map, const char *item)
         }
     if (destination == NULL)
         return refuse_map(map, "no such column", item);
-    if (strlen(equals + 1) >= LOT_COLUMN_NAME_SIZE)
+    if (strlen(equals + 1) >= LOT_TARIFFS_COLUMN_NAME_SIZE)
         return refuse_map(map, "a name of more than 95 bytes", item);
     memcpy(destination, equals + 1, strlen(equals + 1) + 1);
     return LOT_OK;
@@ -144,15 +144,15 @@ static void hear_map_fault(void *context, int64_t line, bool in_comment, const c
         map->status = refuse_map(map, "not as CSV is written", text);
 }
 
-static const char *map_name(const lot_columns *columns, size_t i)
+static const char *map_name(const lot_tariffs_columns *columns, size_t i)
 {
-    return i < LOT_COLUMN_COUNT ? columns->name[i] : columns->ignored[i - LOT_COLUMN_COUNT];
+    return i < LOT_TARIFFS_COLUMN_COUNT ? columns->name[i] : columns->ignored[i - LOT_TARIFFS_COLUMN_COUNT];
 }
 
 /* Two meanings for one column would let the later one win. */
 static lot_status check_map(map_reader *map)
 {
-    const size_t count = LOT_COLUMN_COUNT + map->columns->ignored_count;
+    const size_t count = LOT_TARIFFS_COLUMN_COUNT + map->columns->ignored_count;
 
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count; j++)
@@ -161,15 +161,15 @@ static lot_status check_map(map_reader *map)
     return LOT_OK;
 }
 
-lot_status lot_columns_parse(const char *text, lot_columns *columns, lot_error *error)
+lot_status lot_tariffs_map(const char *text, lot_tariffs_columns *columns, lot_error *error)
 {
-    lot_columns parsed;
+    lot_tariffs_columns parsed;
     map_reader map = {.columns = &parsed, .error = error, .status = LOT_OK};
     const lot_table_listener listener = {.record = take_items, .fault = hear_map_fault, .context = &map};
     lot_status status = LOT_OK;
 
     memset(&parsed, 0, sizeof parsed);
-    for (size_t i = 0; i < LOT_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         memcpy(parsed.name[i], usual_names[i], strlen(usual_names[i]) + 1);
     if (text != NULL)
         status = lot_table_read(text, strlen(text), &listener, error);
@@ -281,7 +281,7 @@ static const char *read_count(const char *text, int64_t *value)
 
 /* The number in a column, 0 where it is none and the fault was told. */
 static int64_t take_count(catalogue_reader *reader, int64_t line, const char *const *fields,
-                          lot_column column)
+                          lot_tariffs_column column)
 {
     const char *text = fields[reader->column_of[column]];
     int64_t value = 0;
@@ -289,7 +289,8 @@ static int64_t take_count(catalogue_reader *reader, int64_t line, const char *co
 
     if (why != NULL)
         fault(reader, line, "%s '%.*s' %s%s", reader->columns->name[column], SHOWN_BYTES, text, why,
-              column == LOT_COLUMN_PRICE && strcmp(why, "is not a whole number") == 0 ? " of cents" : "");
+              column == LOT_TARIFFS_COLUMN_PRICE && strcmp(why, "is not a whole number") == 0 ? " of cents"
+                                                                                              : "");
     return value;
 }
 
@@ -297,18 +298,18 @@ static int64_t take_count(catalogue_reader *reader, int64_t line, const char *co
  */
 static size_t take_period(catalogue_reader *reader, int64_t line, const char *const *fields)
 {
-    const int64_t days = take_count(reader, line, fields, LOT_COLUMN_DAYS);
+    const int64_t days = take_count(reader, line, fields, LOT_TARIFFS_COLUMN_DAYS);
     const size_t period = lot_tariff_period(days);
 
     if (period == LOT_TARIFF_PERIODS && days != 0)
-        fault(reader, line, "%s '%lld' is not 3, 7 or 30", reader->columns->name[LOT_COLUMN_DAYS],
+        fault(reader, line, "%s '%lld' is not 3, 7 or 30", reader->columns->name[LOT_TARIFFS_COLUMN_DAYS],
               (long long)days);
     return period;
 }
 
 static bool take_gpu(catalogue_reader *reader, int64_t line, const char *gpu)
 {
-    const char *name = reader->columns->name[LOT_COLUMN_GPU];
+    const char *name = reader->columns->name[LOT_TARIFFS_COLUMN_GPU];
     const size_t length = strlen(gpu);
 
     if (length == 0)
@@ -333,7 +334,7 @@ static void add_row(catalogue_reader *reader, int64_t line, lot_tariff *tariff, 
         tariff->gpus_per_lot = gpus_per_lot;
     else if (gpus_per_lot != 0 && tariff->gpus_per_lot != gpus_per_lot)
         fault(reader, line, "%s %lld of '%s' differs from %lld before",
-              reader->columns->name[LOT_COLUMN_GPUS_PER_LOT], (long long)gpus_per_lot, tariff->gpu,
+              reader->columns->name[LOT_TARIFFS_COLUMN_GPUS_PER_LOT], (long long)gpus_per_lot, tariff->gpu,
               (long long)tariff->gpus_per_lot);
     if (period == LOT_TARIFF_PERIODS)
         return;
@@ -360,11 +361,11 @@ static bool take_row(catalogue_reader *reader, int64_t line, const char *const *
         fault(reader, line, "%zu fields where the header has %zu", count, reader->header_count);
         return true;
     }
-    gpu = fields[reader->column_of[LOT_COLUMN_GPU]];
+    gpu = fields[reader->column_of[LOT_TARIFFS_COLUMN_GPU]];
     named = take_gpu(reader, line, gpu);
-    gpus_per_lot = take_count(reader, line, fields, LOT_COLUMN_GPUS_PER_LOT);
+    gpus_per_lot = take_count(reader, line, fields, LOT_TARIFFS_COLUMN_GPUS_PER_LOT);
     period = take_period(reader, line, fields);
-    price_cents = take_count(reader, line, fields, LOT_COLUMN_PRICE);
+    price_cents = take_count(reader, line, fields, LOT_TARIFFS_COLUMN_PRICE);
     if (!named)
         return true;
     tariff = model(reader, gpu, line);
@@ -376,7 +377,7 @@ static bool take_row(catalogue_reader *reader, int64_t line, const char *const *
 
 /* ---- the header ---- */
 
-static bool ignored(const lot_columns *columns, const char *name)
+static bool ignored(const lot_tariffs_columns *columns, const char *name)
 {
     for (size_t i = 0; i < columns->ignored_count; i++)
         if (strcmp(columns->ignored[i], name) == 0)
@@ -386,7 +387,7 @@ static bool ignored(const lot_columns *columns, const char *name)
 
 static void take_name(catalogue_reader *reader, int64_t line, const char *name, size_t position)
 {
-    for (size_t i = 0; i < LOT_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         if (strcmp(reader->columns->name[i], name) == 0) {
             if (reader->column_of[i] != NO_COLUMN)
                 fault(reader, line, "column '%.*s' stands twice in the header", SHOWN_BYTES, name);
@@ -408,7 +409,7 @@ static void take_header(catalogue_reader *reader, int64_t line, const char *cons
               fields[0]);
     for (size_t i = 0; i < count && !other_separator; i++)
         take_name(reader, line, fields[i], i);
-    for (size_t i = 0; i < LOT_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         if (reader->column_of[i] == NO_COLUMN) {
             reader->header = HEADER_UNUSABLE;
             if (!other_separator)
@@ -555,7 +556,7 @@ lot_status lot_tariffs_parse(const char *name, const char *bytes, size_t size,
         .record = take_record, .comment = take_comment, .fault = hear_csv_fault, .context = &reader};
     lot_status status;
 
-    for (size_t i = 0; i < LOT_COLUMN_COUNT; i++)
+    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         reader.column_of[i] = NO_COLUMN;
     status = lot_sha256_bytes(bytes, size, reader.catalogue.sha256, error);
     if (status == LOT_OK)

@@ -91,11 +91,13 @@ lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *err
     }
     for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
         note_device(rental, &run->devices[i].device);
+        rental->failed_ranks += strcmp(run->devices[i].outcome.status, lot_status_name(LOT_OK)) != 0;
         status = add_rank(rental, &run->devices[i].device, error);
     }
     /* Ranks that were launched and left nothing at all. */
     for (int64_t i = (int64_t)run->device_count; status == LOT_OK && i < run->header.ranks; i++)
         status = add_rank(rental, NULL, error);
+    rental->failed_ranks += (size_t)run->header.ranks - run->device_count;
     if (begun[0] != '\0' && (rental->earliest_utc[0] == '\0' || strcmp(begun, rental->earliest_utc) < 0))
         (void)lot_field_copy(rental->earliest_utc, sizeof rental->earliest_utc, begun);
     if (status == LOT_OK)

@@ -23,6 +23,7 @@ typedef struct lot_rental {
     char (*run_ids)[40];
     size_t run_count;
     size_t repeated_runs; /* given again and not counted */
+    size_t failed_ranks;  /* whose record does not end well; they were paid for all the same */
     bool names_differ;
     bool any_host;
     char device_name[96];  /* of the ranks that know one */

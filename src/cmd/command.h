@@ -27,5 +27,8 @@ extern const lot_command lot_command_measure;
 extern const lot_command lot_command_show;
 extern const lot_command lot_command_export;
 extern const lot_command lot_command_recover;
+extern const lot_command lot_command_price;
+extern const lot_command lot_command_tariffs;
+extern const lot_command lot_command_manifest;
 
 #endif

@@ -21,7 +21,7 @@ static lot_status check_request(const lot_launch_price *request, int64_t ranks, 
 lot_status lot_price_at_launch(const lot_launch_price *request, int64_t ranks, char **json, lot_error *error)
 {
     const lot_price_demand demand = {.ranks = ranks, .lots = request->lots};
-    lot_columns columns;
+    lot_tariffs_columns columns;
     lot_tariffs_reading reading = {.columns = &columns};
     lot_catalogue catalogue;
     lot_price price;
@@ -30,7 +30,7 @@ lot_status lot_price_at_launch(const lot_launch_price *request, int64_t ranks, c
 
     memset(&catalogue, 0, sizeof catalogue);
     if (status == LOT_OK)
-        status = lot_columns_parse(request->columns, &columns, error);
+        status = lot_tariffs_map(request->columns, &columns, error);
     if (status == LOT_OK)
         status = lot_tariffs_read(request->tariffs, &reading, &catalogue, error);
     if (status == LOT_OK)

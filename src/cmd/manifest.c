@@ -1,0 +1,153 @@
+/* gpulot manifest: fingerprints of a folder of results, made once and compared later. */
+#include "io/manifest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "io/json_text.h"
+
+typedef enum manifest_action { ACTION_CREATE, ACTION_VERIFY } manifest_action;
+
+typedef struct manifest_config {
+    int action;
+    const char *folder;
+    bool json;
+} manifest_config;
+
+static const lot_option options[] = {
+    {.name = "ACTION",
+     .kind = LOT_OPTION_CHOICE,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(manifest_config, action),
+     .help = "write DIR/" LOT_MANIFEST_NAME ", or compare DIR with it",
+     .choices = "create|verify"},
+    {.name = "DIR",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(manifest_config, folder),
+     .help = "folder of results"},
+    {.name = "--json",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(manifest_config, json),
+     .help = "print JSON"},
+};
+
+static void print_finding(void *context, const char *finding, const char *path, const char *detail)
+{
+    (void)context;
+    printf("%-7s  ", finding);
+    for (; *path != '\0'; path++) /* a name may hold anything */
+        (void)putchar((unsigned char)*path < 0x20 || *path == 0x7f ? '?' : *path);
+    printf("%s%s\n", detail[0] != '\0' ? ": " : "", detail);
+}
+
+static void add_finding(void *context, const char *finding, const char *path, const char *detail)
+{
+    lot_json_text *text = context;
+
+    lot_json_open(text, '{');
+    lot_json_key(text, "finding");
+    lot_json_string(text, finding);
+    lot_json_key(text, "path");
+    lot_json_string(text, path);
+    lot_json_key(text, "detail");
+    if (detail[0] != '\0')
+        lot_json_string(text, detail);
+    else
+        lot_json_null(text);
+    lot_json_close(text, '}');
+}
+
+static void add_summary(lot_json_text *text, const char *folder, const lot_manifest_summary *summary)
+{
+    lot_json_key(text, "folder");
+    lot_json_string(text, folder);
+    lot_json_key(text, "files");
+    lot_json_integer(text, summary->files);
+    lot_json_key(text, "bytes");
+    lot_json_integer(text, summary->bytes);
+    lot_json_key(text, "manifest_sha256");
+    lot_json_string(text, summary->sha256);
+}
+
+static lot_status print_json(lot_json_text *text, lot_status status, lot_error *error)
+{
+    if (text->failed)
+        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for JSON");
+    else
+        printf("%s\n", text->data);
+    lot_json_free(text);
+    return status;
+}
+
+static lot_status create(const manifest_config *config, lot_error *error)
+{
+    lot_manifest_summary summary;
+    lot_json_text text = {0};
+    lot_status status = lot_manifest_create(config->folder, &summary, error);
+
+    if (status != LOT_OK)
+        return status;
+    if (!config->json) {
+        printf("%s/%s: %" PRId64 " files, %" PRId64 " bytes; its own SHA-256 is %s\n", config->folder,
+               LOT_MANIFEST_NAME, summary.files, summary.bytes, summary.sha256);
+        return LOT_OK;
+    }
+    lot_json_open(&text, '{');
+    add_summary(&text, config->folder, &summary);
+    lot_json_close(&text, '}');
+    return print_json(&text, LOT_OK, error);
+}
+
+static lot_status verify(const manifest_config *config, lot_error *error)
+{
+    lot_manifest_summary summary;
+    lot_json_text text = {0};
+    const lot_manifest_listener printer = {.find = print_finding};
+    const lot_manifest_listener writer = {.find = add_finding, .context = &text};
+    lot_status status;
+
+    if (config->json) {
+        lot_json_open(&text, '{');
+        lot_json_key(&text, "findings");
+        lot_json_open(&text, '[');
+    }
+    status = lot_manifest_verify(config->folder, config->json ? &writer : &printer, &summary, error);
+    if (status != LOT_OK && status != LOT_FLAGGED) {
+        lot_json_free(&text);
+        return status;
+    }
+    if (!config->json) {
+        printf("%" PRId64 " files, %" PRId64 " bytes listed; %" PRId64
+               " findings; the manifest's SHA-256 is %s\n",
+               summary.files, summary.bytes, summary.findings, summary.sha256);
+        return status;
+    }
+    lot_json_close(&text, ']');
+    add_summary(&text, config->folder, &summary);
+    lot_json_close(&text, '}');
+    return print_json(&text, status, error);
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    const manifest_config *config = options_given;
+
+    return config->action == ACTION_CREATE ? create(config, error) : verify(config, error);
+}
+
+const lot_command lot_command_manifest = {
+    .name = "manifest",
+    .summary = "fingerprints of a folder of results, made or verified",
+    .synopsis = "create|verify DIR [--json]",
+    .description = "create writes DIR/" LOT_MANIFEST_NAME
+                   " with SHA-256 and size of every file in DIR and below; the manifest\n"
+                   "lists itself without a fingerprint. verify names each file that is missing, changed or "
+                   "extra, and exits\n"
+                   "with status 1 where there is one. Keep the manifest's own SHA-256 elsewhere.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(manifest_config),
+    .run = run,
+};

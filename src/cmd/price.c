@@ -1,0 +1,489 @@
+/* gpulot price: what whole lots cost, and what a unit of accepted work costs. */
+#include "analysis/price.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rental.h"
+#include "analysis/tariff_match.h"
+#include "cmd/command.h"
+#include "io/archive_h5.h"
+#include "io/price_json.h"
+#include "io/protocol_json.h"
+#include "io/tariffs_csv.h"
+
+typedef struct price_config {
+    const char *tariffs;
+    const char *gpu;
+    const char *days;
+    int64_t lots;
+    int64_t ranks;
+    lot_text_list archives;
+    bool at_launch;
+    int64_t accepted_results;
+    const char *protocol;
+    const char *columns;
+    bool json;
+} price_config;
+
+static const lot_option options[] = {
+    {.name = "--tariffs",
+     .argument = "FILE",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(price_config, tariffs),
+     .help = "catalogue of tariffs, CSV; there is no default one"},
+    {.name = "--gpu",
+     .argument = "MODEL",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(price_config, gpu),
+     .help = "model as the catalogue writes it; may be left out where an archive tells it beyond doubt"},
+    {.name = "--days",
+     .argument = "D",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(price_config, days),
+     .help = "rental period in days",
+     .choices = LOT_TARIFF_DAYS},
+    {.name = "--lots",
+     .argument = "L",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = INT64_MAX,
+     .offset = offsetof(price_config, lots),
+     .help = "lots rented; must hold the ranks where these are known"},
+    {.name = "--ranks",
+     .argument = "R",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = INT64_MAX,
+     .offset = offsetof(price_config, ranks),
+     .help = "ranks, one GPU each; as many whole lots as they need"},
+    {.name = "--archive",
+     .argument = "RUN.h5",
+     .kind = LOT_OPTION_LIST,
+     .offset = offsetof(price_config, archives),
+     .help = "take the ranks that a run launched; several runs of one rental share its GPUs"},
+    {.name = "--at-launch",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(price_config, at_launch),
+     .help = "the price that the archive has kept since the launch, without a catalogue"},
+    {.name = "--accepted-results",
+     .argument = "N",
+     .kind = LOT_OPTION_INTEGER,
+     .least = 1,
+     .most = INT64_MAX,
+     .offset = offsetof(price_config, accepted_results),
+     .help = "distinct useful units really accepted; gives the unit cost"},
+    {.name = "--protocol",
+     .argument = "FILE",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(price_config, protocol),
+     .help = "quality protocol, JSON: by which rule the units were accepted"},
+    {.name = "--columns",
+     .argument = "MAP",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(price_config, columns),
+     .help = "the catalogue's header names: gpu=NAME,days=NAME,...,ignore=NAME"},
+    {.name = "--json", .kind = LOT_OPTION_FLAG, .offset = offsetof(price_config, json), .help = "print JSON"},
+};
+
+/* Everything that a price is made from, in the order in which it becomes known. */
+typedef struct price_job {
+    const price_config *config;
+    int64_t faults; /* of the catalogue, printed already */
+    lot_rental rental;
+    lot_rental_need need;
+    bool has_terms; /* the one archive keeps a price */
+    lot_launch_terms terms;
+    lot_catalogue catalogue;
+    lot_price_demand demand;
+    lot_price price;
+    lot_protocol protocol;
+    lot_notes notes;
+    lot_price_report report;
+} price_job;
+
+/* ---- what belongs together ---- */
+
+static lot_status refuse(lot_error *error, const char *option, const char *text)
+{
+    return lot_error_set(error, LOT_USAGE, option, 0, "%s: %s", option, text);
+}
+
+static lot_status check_at_launch(const price_config *config, lot_error *error)
+{
+    if (config->archives.count != 1)
+        return refuse(error, "--at-launch", "needs one --archive, whose price it is");
+    if (config->tariffs != NULL || config->gpu != NULL || config->days != NULL || config->lots != 0 ||
+        config->columns != NULL)
+        return refuse(
+            error, "--at-launch",
+            "the archive tells the tariff; --tariffs, --gpu, --days, --lots and --columns do not go with it");
+    return LOT_OK;
+}
+
+static lot_status check_options(const price_config *config, lot_error *error)
+{
+    int period;
+
+    if (config->ranks != 0 && config->archives.count != 0)
+        return refuse(error, "--ranks", "an archive tells the ranks itself; give --ranks or --archive");
+    if (config->protocol != NULL && config->accepted_results == 0)
+        return refuse(error, "--protocol", "says how units were accepted; it needs --accepted-results");
+    if (config->at_launch)
+        return check_at_launch(config, error);
+    if (config->tariffs == NULL)
+        return refuse(error, "--tariffs", "is required: no catalogue is loaded by default");
+    if (config->gpu == NULL && config->archives.count == 0)
+        return refuse(error, "--gpu", "is required: which model is rented");
+    if (config->days == NULL)
+        return refuse(error, "--days", "is required: " LOT_TARIFF_DAYS);
+    if (!lot_parse_choice(config->days, LOT_TARIFF_DAYS, &period))
+        return lot_error_set(error, LOT_USAGE, "--days", 0, "--days: '%.40s' is not allowed: %s",
+                             config->days, LOT_TARIFF_DAYS);
+    if (config->lots == 0 && config->ranks == 0 && config->archives.count == 0)
+        return refuse(error, "--lots", "one of --lots, --ranks and --archive is required");
+    return LOT_OK;
+}
+
+/* ---- archives ---- */
+
+static lot_status read_archive(price_job *job, const char *path, lot_error *error)
+{
+    lot_run run;
+    lot_error unreadable;
+    lot_status status;
+
+    lot_run_init(&run);
+    status = lot_archive_read_devices(path, &run, error);
+    if (status == LOT_OK)
+        status = lot_rental_add(&job->rental, &run, error);
+    if (status == LOT_OK && run.tariff_json != NULL && run.tariff_json[0] != '\0') {
+        if (lot_launch_price_read(run.tariff_json, &job->terms, &unreadable) == LOT_OK)
+            job->has_terms = true;
+        else if (job->config->at_launch)
+            status = lot_error_set(error, unreadable.status, unreadable.call, unreadable.code, "%s: %s", path,
+                                   unreadable.text);
+        else
+            lot_notes_add(&job->notes, "%s", unreadable.text);
+    }
+    lot_run_free(&run);
+    return status;
+}
+
+static lot_status read_archives(price_job *job, lot_error *error)
+{
+    const lot_text_list *archives = &job->config->archives;
+    lot_status status = LOT_OK;
+
+    for (size_t i = 0; status == LOT_OK && i < archives->count; i++)
+        status = read_archive(job, archives->items[i], error);
+    if (status == LOT_OK && archives->count > 0)
+        job->need = lot_rental_count(&job->rental);
+    return status;
+}
+
+/* ---- the tariff ---- */
+
+static void print_fault(void *context, int64_t line, const char *text)
+{
+    price_job *job = context;
+
+    job->faults++;
+    (void)fprintf(stderr, "gpulot price: %s:%" PRId64 ": %s\n", job->config->tariffs, line, text);
+}
+
+static lot_status read_catalogue(price_job *job, lot_error *error)
+{
+    lot_tariffs_columns columns;
+    const lot_tariffs_reading reading = {.columns = &columns, .fault = print_fault, .context = job};
+    lot_status status = lot_tariffs_map(job->config->columns, &columns, error);
+
+    if (status == LOT_OK)
+        status = lot_tariffs_read(job->config->tariffs, &reading, &job->catalogue, error);
+    if (job->faults > 0)
+        error->text[0] = '\0'; /* one line a fault, and each is printed */
+    return status;
+}
+
+static lot_status find_by_device(price_job *job, lot_error *error)
+{
+    const lot_rental *rental = &job->rental;
+
+    if (rental->any_host)
+        return refuse(error, "--gpu", "is required: the ranks were measured on a CPU, which names no GPU");
+    if (rental->device_name[0] == '\0')
+        return refuse(error, "--gpu", "is required: the archive names no device");
+    if (rental->names_differ)
+        return refuse(error, "--gpu", "is required: the devices of the archive are not all of one model");
+    return lot_tariff_find_device(&job->catalogue, rental->device_name, &job->report.tariff, error);
+}
+
+static lot_status choose_tariff(price_job *job, lot_error *error)
+{
+    const price_config *config = job->config;
+    lot_status status = read_catalogue(job, error);
+    int period = 0;
+
+    if (status != LOT_OK)
+        return status;
+    (void)lot_parse_choice(config->days, LOT_TARIFF_DAYS, &period);
+    job->report.file = config->tariffs;
+    job->report.period = (size_t)period;
+    job->demand.lots = config->lots;
+    job->demand.ranks = config->archives.count > 0 ? job->need.gpus : config->ranks;
+    if (config->gpu == NULL)
+        return find_by_device(job, error);
+    return lot_tariff_find(&job->catalogue, config->gpu, &job->report.tariff, error);
+}
+
+static char *copy_or_null(const char *text)
+{
+    return text[0] != '\0' ? strdup(text) : NULL;
+}
+
+/* The archive's own terms as a catalogue of one row. */
+static lot_status use_terms(price_job *job, lot_error *error)
+{
+    const lot_launch_terms *terms = &job->terms;
+    lot_catalogue *catalogue = &job->catalogue;
+    lot_tariff *tariff = calloc(1, sizeof *tariff);
+
+    if (!job->has_terms) {
+        free(tariff);
+        return lot_error_set(error, LOT_INPUT, "--at-launch", 0,
+                             "%s keeps no price: it was measured without --tariffs",
+                             job->config->archives.items[0]);
+    }
+    if (tariff == NULL || (tariff->gpu = strdup(terms->gpu)) == NULL) {
+        free(tariff);
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the tariff");
+    }
+    catalogue->tariffs = tariff;
+    catalogue->tariff_count = 1;
+    catalogue->title = copy_or_null(terms->title);
+    catalogue->snapshot_date = copy_or_null(terms->snapshot_date);
+    catalogue->source = copy_or_null(terms->source);
+    catalogue->is_example = terms->is_example;
+    (void)lot_field_copy(catalogue->sha256, sizeof catalogue->sha256, terms->sha256);
+    job->report.file = terms->file;
+    job->report.period = lot_tariff_period(terms->days);
+    job->report.tariff = tariff;
+    tariff->gpus_per_lot = terms->price.gpus_per_lot;
+    tariff->lot_price_cents[job->report.period] = terms->price.lot_price_cents;
+    tariff->line[job->report.period] = terms->line;
+    job->demand.lots = terms->price.lots;
+    job->demand.ranks = terms->price.ranks;
+    return LOT_OK;
+}
+
+/* ---- the protocol ---- */
+
+static lot_status read_protocol(price_job *job, lot_error *error)
+{
+    const price_config *config = job->config;
+    lot_status status;
+
+    if (config->protocol == NULL)
+        return LOT_OK;
+    status = lot_protocol_read(config->protocol, &job->protocol, error);
+    if (status == LOT_OK && config->archives.count > 0)
+        status = lot_protocol_check_before(&job->protocol, job->rental.earliest_utc, error);
+    if (status != LOT_OK)
+        return status;
+    job->report.protocol = &job->protocol;
+    job->report.protocol_file = config->protocol;
+    job->report.protocol_before_run = config->archives.count > 0;
+    return LOT_OK;
+}
+
+/* ---- notes ---- */
+
+static void note_archives(price_job *job)
+{
+    const lot_rental *rental = &job->rental;
+    const lot_rental_need *need = &job->need;
+
+    if (rental->any_host)
+        lot_notes_add(&job->notes, "the ranks were measured on a CPU, which stands for a GPU here");
+    else if (rental->device_name[0] != '\0' &&
+             !lot_tariff_fits_device(job->report.tariff->gpu, rental->device_name))
+        lot_notes_add(&job->notes, "the device calls itself '%s', which need not be '%s'",
+                      rental->device_name, job->report.tariff->gpu);
+    if (rental->names_differ)
+        lot_notes_add(&job->notes, "the devices are not all of one model; they are priced as '%s'",
+                      job->report.tariff->gpu);
+    if (need->ranks != need->gpus)
+        lot_notes_add(&job->notes, "%" PRId64 " ranks of %zu runs used %" PRId64 " GPUs, each counted once",
+                      need->ranks, rental->run_count, need->gpus);
+    if (need->unknown > 0)
+        lot_notes_add(&job->notes, "the GPU of %" PRId64 " ranks is not known; each counts as one more GPU",
+                      need->unknown);
+    if (rental->failed_ranks > 0)
+        lot_notes_add(&job->notes, "%zu ranks failed or were lost; they were paid for all the same",
+                      rental->failed_ranks);
+    if (rental->repeated_runs > 0)
+        lot_notes_add(&job->notes, "%zu archives hold a run that another holds too; it counts once",
+                      rental->repeated_runs);
+    if (job->has_terms && !job->config->at_launch && rental->run_count == 1 &&
+        (job->terms.price.total_price_cents != job->price.total_price_cents ||
+         strcmp(job->terms.sha256, job->catalogue.sha256) != 0))
+        lot_notes_add(&job->notes,
+                      "at launch the price was %" PRId64 " cents for %" PRId64 " lots of '%s' for %" PRId64
+                      " days, from the catalogue with SHA-256 %s; --at-launch prints it",
+                      job->terms.price.total_price_cents, job->terms.price.lots, job->terms.gpu,
+                      job->terms.days, job->terms.sha256);
+}
+
+static void note_all(price_job *job)
+{
+    const price_config *config = job->config;
+
+    if (job->catalogue.is_example)
+        lot_notes_add(&job->notes, "EXAMPLE PRICES: the catalogue says that they are nobody's tariff");
+    if (job->catalogue.snapshot_date == NULL)
+        lot_notes_add(&job->notes, "the catalogue does not tell of which day its prices are");
+    if (config->archives.count > 0)
+        note_archives(job);
+    if (job->price.ranks == 0)
+        lot_notes_add(&job->notes, "the ranks are not known, so neither are the idle GPUs");
+    if (config->accepted_results == 0)
+        lot_notes_add(&job->notes, "no accepted results were given, so there is no unit cost");
+    else if (config->protocol == NULL)
+        lot_notes_add(&job->notes,
+                      "no quality protocol was given: by which rule the results were accepted is not known");
+    else if (!job->report.protocol_before_run)
+        lot_notes_add(&job->notes,
+                      "no archive was given, so the protocol's date was not checked against a run");
+    lot_notes_add(&job->notes,
+                  "whole lots for whole periods; a catalogue proves neither availability nor a reservation");
+}
+
+/* ---- printing ---- */
+
+static void print_unit_cost(const price_job *job)
+{
+    const lot_price *price = &job->price;
+
+    if (price->accepted_results == 0)
+        return;
+    printf("unit cost    %s cents for each of %" PRId64 " accepted results, exactly %" PRId64 "/%" PRId64
+           "\n",
+           price->unit_cents, price->accepted_results, price->unit_numerator, price->unit_denominator);
+}
+
+static void print_protocol(const lot_protocol *protocol)
+{
+    if (protocol == NULL)
+        return;
+    printf("useful work  %s\naccepted if  %s\nthreshold    %s\nfixed on     %s\naccepted by  %s\n"
+           "rejected     %s\nnot counted  %s\n",
+           protocol->useful_work, protocol->acceptance_rule, protocol->threshold, protocol->fixed_on,
+           protocol->accepted_by, protocol->rejected_unit, protocol->not_counted);
+}
+
+static void print_text(const price_job *job)
+{
+    const lot_price *price = &job->price;
+    const lot_catalogue *catalogue = &job->catalogue;
+    char lot_dollars[32];
+    char total_dollars[32];
+
+    lot_price_dollars(price->lot_price_cents, lot_dollars, sizeof lot_dollars);
+    lot_price_dollars(price->total_price_cents, total_dollars, sizeof total_dollars);
+    printf("tariff       %s for %" PRId64 " days, line %" PRId64 " of %s\n", job->report.tariff->gpu,
+           lot_tariff_days(job->report.period), job->report.tariff->line[job->report.period],
+           job->report.file);
+    printf("catalogue    %s, %s, SHA-256 %s\n",
+           catalogue->title != NULL ? catalogue->title : "without a title",
+           catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date", catalogue->sha256);
+    if (price->ranks != 0)
+        printf("ranks        %" PRId64 "\n", price->ranks);
+    printf("lots         %" PRId64 " of %" PRId64 " GPUs: %" PRId64 " GPUs", price->lots, price->gpus_per_lot,
+           price->gpus);
+    if (price->idle_gpus >= 0)
+        printf(", %" PRId64 " idle", price->idle_gpus);
+    printf("\nlot price    %" PRId64 " cents = USD %s\n", price->lot_price_cents, lot_dollars);
+    printf("total        %" PRId64 " cents = USD %s%s\n", price->total_price_cents, total_dollars,
+           catalogue->is_example ? "   (example prices, nobody's tariff)" : "");
+    print_unit_cost(job);
+    print_protocol(job->report.protocol);
+    for (size_t i = 0; i < job->notes.count; i++)
+        printf("note         %s\n", job->notes.text[i]);
+}
+
+static lot_status print(const price_job *job, lot_error *error)
+{
+    char *json = NULL;
+    lot_status status;
+
+    if (!job->config->json) {
+        print_text(job);
+        return LOT_OK;
+    }
+    status = lot_price_json_write(&job->report, &json, error);
+    if (status == LOT_OK)
+        (void)fputs(json, stdout);
+    free(json);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static lot_status work_out(price_job *job, lot_error *error)
+{
+    const price_config *config = job->config;
+    lot_status status = check_options(config, error);
+
+    job->report.catalogue = &job->catalogue;
+    job->report.price = &job->price;
+    job->report.notes = &job->notes;
+    job->demand.accepted_results = config->accepted_results;
+    if (status == LOT_OK)
+        status = read_archives(job, error);
+    if (status == LOT_OK)
+        status = config->at_launch ? use_terms(job, error) : choose_tariff(job, error);
+    if (status == LOT_OK)
+        status = lot_price_compute(job->report.tariff, job->report.period, &job->demand, &job->price, error);
+    if (status == LOT_OK)
+        status = read_protocol(job, error);
+    return status;
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    price_job *job = calloc(1, sizeof *job);
+    lot_status status;
+
+    if (job == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for a price");
+    job->config = options_given;
+    status = work_out(job, error);
+    if (status == LOT_OK) {
+        note_all(job);
+        status = print(job, error);
+    }
+    lot_protocol_free(&job->protocol);
+    lot_catalogue_free(&job->catalogue);
+    lot_rental_free(&job->rental);
+    free(job);
+    return status;
+}
+
+const lot_command lot_command_price = {
+    .name = "price",
+    .summary = "what whole lots cost, and a unit of accepted work",
+    .synopsis = "--tariffs FILE --gpu MODEL --days D (--lots L | --ranks R | --archive RUN.h5) [options]",
+    .description =
+        "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are "
+        "matched\n"
+        "to the ranks launched, and GPUs paid for but idle are shown. No conversion, no hourly share, no\n"
+        "partial lot. With --accepted-results, the unit cost: the whole price over the units accepted; "
+        "repeats\n"
+        "of one benchmark are not such units. A catalogue proves neither availability nor a reservation.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(price_config),
+    .run = run,
+};

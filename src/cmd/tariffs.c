@@ -1,0 +1,173 @@
+/* gpulot tariffs: checks a catalogue of tariffs, or prints it as a table. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/price.h"
+#include "cmd/command.h"
+#include "io/tariffs_csv.h"
+#include "io/tariffs_json.h"
+
+typedef enum tariffs_action { ACTION_CHECK, ACTION_LIST } tariffs_action;
+
+typedef struct tariffs_config {
+    int action;
+    const char *file;
+    const char *columns;
+    bool json;
+} tariffs_config;
+
+static const lot_option options[] = {
+    {.name = "ACTION",
+     .kind = LOT_OPTION_CHOICE,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(tariffs_config, action),
+     .help = "tell every fault, or print a table",
+     .choices = "check|list"},
+    {.name = "FILE",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(tariffs_config, file),
+     .help = "catalogue of tariffs, CSV"},
+    {.name = "--columns",
+     .argument = "MAP",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(tariffs_config, columns),
+     .help = "the catalogue's header names: gpu=NAME,days=NAME,...,ignore=NAME"},
+    {.name = "--json",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(tariffs_config, json),
+     .help = "print JSON"},
+};
+
+/* Faults are the results of `check`; with `list` they are why there is no table. */
+typedef struct fault_printer {
+    const tariffs_config *config;
+    FILE *out;
+    int64_t count;
+} fault_printer;
+
+static void print_fault(void *context, int64_t line, const char *text)
+{
+    fault_printer *printer = context;
+
+    if (printer->out == stdout && printer->config->json)
+        lot_tariffs_json_fault(stdout, printer->count, line, text);
+    else
+        (void)fprintf(printer->out, "%s%s:%" PRId64 ": %s\n",
+                      printer->out == stderr ? "gpulot tariffs: " : "", printer->config->file, line, text);
+    printer->count++;
+}
+
+static void print_origin(const char *file, const lot_catalogue *catalogue)
+{
+    printf("file      %s, SHA-256 %s\n", file, catalogue->sha256);
+    printf("title     %s\n", catalogue->title != NULL ? catalogue->title : "not told");
+    printf("date      %s\n", catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "not told");
+    printf("source    %s\n", catalogue->source != NULL ? catalogue->source : "not told");
+    if (catalogue->is_example)
+        printf("EXAMPLE PRICES: the catalogue says that they are nobody's tariff.\n");
+}
+
+/* Cells that a terminal shows for UTF-8 text: one a character, near enough for names of models. */
+static int width(const char *text)
+{
+    int cells = 0;
+
+    for (; *text != '\0'; text++)
+        cells += ((unsigned char)*text & 0xC0) != 0x80;
+    return cells;
+}
+
+static void print_table(const char *file, const lot_catalogue *catalogue)
+{
+    int widest = (int)strlen("GPU");
+
+    for (size_t i = 0; i < catalogue->tariff_count; i++)
+        if (width(catalogue->tariffs[i].gpu) > widest)
+            widest = width(catalogue->tariffs[i].gpu);
+    print_origin(file, catalogue);
+    printf("\nUSD for one whole lot:\n%-*s  GPUs per lot  %14s  %14s  %14s\n", widest, "GPU", "3 days",
+           "7 days", "30 days");
+    for (size_t i = 0; i < catalogue->tariff_count; i++) {
+        const lot_tariff *tariff = &catalogue->tariffs[i];
+
+        printf("%s%*s  %12" PRId64, tariff->gpu, widest - width(tariff->gpu), "", tariff->gpus_per_lot);
+        for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++) {
+            char dollars[32];
+
+            lot_price_dollars(tariff->lot_price_cents[period], dollars, sizeof dollars);
+            printf("  %14s", dollars);
+        }
+        printf("\n");
+    }
+}
+
+/* `check`: LOT_INPUT where the catalogue has a fault, and nothing more is printed of it. */
+static lot_status check(const tariffs_config *config, const lot_tariffs_columns *columns,
+                        lot_catalogue *catalogue, lot_error *error)
+{
+    fault_printer printer = {.config = config, .out = stdout};
+    const lot_tariffs_reading reading = {.columns = columns, .fault = print_fault, .context = &printer};
+    lot_status status = lot_tariffs_read(config->file, &reading, catalogue, error);
+
+    if (status != LOT_OK && printer.count == 0)
+        return status;
+    if (status == LOT_INPUT)
+        error->text[0] = '\0';
+    if (config->json)
+        lot_tariffs_json_verdict(stdout, config->file, printer.count, status == LOT_OK ? catalogue : NULL);
+    else if (status == LOT_OK)
+        printf("%s: %zu models, %" PRId64 " rows, no fault; SHA-256 %s\n", config->file,
+               catalogue->tariff_count, catalogue->rows, catalogue->sha256);
+    return status;
+}
+
+static lot_status list(const tariffs_config *config, const lot_tariffs_columns *columns,
+                       lot_catalogue *catalogue, lot_error *error)
+{
+    fault_printer printer = {.config = config, .out = stderr};
+    const lot_tariffs_reading reading = {.columns = columns, .fault = print_fault, .context = &printer};
+    lot_status status = lot_tariffs_read(config->file, &reading, catalogue, error);
+
+    if (printer.count > 0)
+        error->text[0] = '\0'; /* every fault is printed already */
+    if (status == LOT_OK && config->json)
+        lot_tariffs_json_list(stdout, config->file, catalogue);
+    else if (status == LOT_OK)
+        print_table(config->file, catalogue);
+    return status;
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    const tariffs_config *config = options_given;
+    lot_tariffs_columns columns;
+    lot_catalogue catalogue;
+    lot_status status = lot_tariffs_map(config->columns, &columns, error);
+
+    memset(&catalogue, 0, sizeof catalogue);
+    if (status == LOT_OK && config->action == ACTION_CHECK)
+        status = check(config, &columns, &catalogue, error);
+    else if (status == LOT_OK)
+        status = list(config, &columns, &catalogue, error);
+    lot_catalogue_free(&catalogue);
+    return status;
+}
+
+const lot_command lot_command_tariffs = {
+    .name = "tariffs",
+    .summary = "checks a catalogue of tariffs, or prints it",
+    .synopsis = "check|list FILE [--columns MAP] [--json]",
+    .description =
+        "check tells every fault of a catalogue with its line on standard output, exit status 2, or that "
+        "there is\n"
+        "none. list prints it as a table. The format is described in prices.md; --columns reads a file with\n"
+        "other header names: "
+        "gpu=modele,gpus_per_lot=gpu_par_lot,days=jours,price_cents_usd=prix,ignore=region.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(tariffs_config),
+    .run = run,
+};
