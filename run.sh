@@ -51,7 +51,6 @@ build | cmd:mpicc          | libopenmpi-dev            | MPI, to gather the rank
 build | include:hdf5.h     | libhdf5-dev               | HDF5, the archive
 build | include:cjson/cJSON.h | libcjson-dev           | JSON records
 build | include:dnnl.h     | libdnnl-dev libonednn-dev | oneDNN, the host device
-build | include:openssl/evp.h | libssl-dev             | SHA-256 and signatures
 build | include:csv.h      | libcsv-dev                | reading price catalogues
 build | include:openssl/evp.h | libssl-dev             | SHA-256 of catalogues and results
 demo  | cmd:mpirun         | openmpi-bin               | starts the ranks
