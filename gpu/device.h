@@ -10,6 +10,8 @@
  *     sync                          before counters are read or a result is used on the host
  *     close                         frees everything that is left
  *
+ * All calls but enumerate come from the thread that opened the device.
+ *
  * Every function returns LOT_OK or fills *error. Work may be queued: an error of queued work can surface at
  * any later call, at the latest in sync. After LOT_DEVICE_FAULT or LOT_DEVICE_LOST only close is allowed. */
 #ifndef GPULOT_GPU_DEVICE_H
@@ -154,6 +156,11 @@ typedef struct lot_device_module {
 
     /* Overwrites the level 2 cache, so that the next pass starts cold. */
     lot_status (*flush_cache)(lot_device *device, lot_error *error);
+
+    /* Compares `count` elements of two tensors bit by bit: *differing of them, the first at index *first, -1
+     * where none. Says where two outputs with different digests part. Synchronises. */
+    lot_status (*compare)(lot_device *device, const void *a, const void *b, int64_t count, lot_dtype dtype,
+                          int64_t *differing, int64_t *first, lot_error *error);
 
     /* begin notes the cumulative readings, end fills differences and readings of the row. Never timed. */
     lot_status (*telemetry_begin)(lot_device *device, lot_error *error);

@@ -18,6 +18,13 @@ typedef void (*gelu_kernel)(void *, int64_t);
 typedef void (*digest_kernel)(lot_digest_partial *, const void *, int64_t);
 typedef void (*compare_kernel)(lot_compare_partial *, const void *, const void *, int64_t);
 
+extern "C" cudaError_t lot_kernels_present(void)
+{
+    struct cudaFuncAttributes unused;
+
+    return cudaFuncGetAttributes(&unused, lot_k_compare_float32);
+}
+
 extern "C" cudaError_t lot_launch_fill(void *to, const lot_fill *fill, cudaStream_t stream)
 {
     static const fill_kernel kernels[2][LOT_DTYPE_COUNT] = {

@@ -30,6 +30,9 @@ typedef struct lot_compare_partial {
 extern "C" {
 #endif
 
+/* cudaSuccess where the current device can run these kernels; else no image was built for it. */
+cudaError_t lot_kernels_present(void);
+
 /* Writes elements [first, first + count) of the tensor that `fill` describes to `to`. */
 cudaError_t lot_launch_fill(void *to, const lot_fill *fill, cudaStream_t stream);
 

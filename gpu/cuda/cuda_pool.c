@@ -1,0 +1,235 @@
+/* The counted memory of a device.
+ *
+ * An explicit pool of the runtime's stream-ordered allocator: its counters are not touched by what libraries
+ * take from the device's default pool. Its release threshold is the largest there is, or every
+ * synchronisation would hand the cache back. A device without pools gets cudaMalloc with our own counts;
+ * describe says which. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/cuda/cuda_internal.h"
+
+typedef struct lot_pool_block {
+    struct lot_pool_block *next;
+    void *pointer;
+    int64_t bytes;
+} lot_pool_block;
+
+/* ---- the runtime's pool ---- */
+
+static lot_status read_mark(const lot_device *device, enum cudaMemPoolAttr mark, int64_t *bytes,
+                            lot_error *error)
+{
+    uint64_t value = 0;
+    const lot_status status =
+        LOT_CUDA(device, error, cudaMemPoolGetAttribute(device->pool.pool, mark, &value));
+
+    if (status == LOT_OK)
+        *bytes = (int64_t)value;
+    return status;
+}
+
+static lot_status pool_counters(const lot_device *device, lot_counters *counters, lot_error *error)
+{
+    lot_counters read = {0};
+    lot_status status = read_mark(device, cudaMemPoolAttrUsedMemCurrent, &read.allocated_bytes, error);
+
+    if (status == LOT_OK)
+        status = read_mark(device, cudaMemPoolAttrReservedMemCurrent, &read.reserved_bytes, error);
+    if (status == LOT_OK)
+        status = read_mark(device, cudaMemPoolAttrUsedMemHigh, &read.allocated_peak_bytes, error);
+    if (status == LOT_OK)
+        status = read_mark(device, cudaMemPoolAttrReservedMemHigh, &read.reserved_peak_bytes, error);
+    if (status == LOT_OK)
+        *counters = read;
+    return status;
+}
+
+/* Zero is the only value that may be written; the mark then becomes the current value. */
+static lot_status reset_marks(const lot_device *device, lot_error *error)
+{
+    uint64_t zero = 0;
+    lot_status status = LOT_CUDA(
+        device, error, cudaMemPoolSetAttribute(device->pool.pool, cudaMemPoolAttrUsedMemHigh, &zero));
+
+    if (status == LOT_OK)
+        status = LOT_CUDA(device, error,
+                          cudaMemPoolSetAttribute(device->pool.pool, cudaMemPoolAttrReservedMemHigh, &zero));
+    return status;
+}
+
+static lot_status create_pool(lot_device *device, lot_error *error)
+{
+    struct cudaMemPoolProps properties;
+    uint64_t keep_all = UINT64_MAX;
+    lot_status status;
+
+    memset(&properties, 0, sizeof properties);
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.handleTypes = cudaMemHandleTypeNone;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device->options.ordinal;
+    status = LOT_CUDA(device, error, cudaMemPoolCreate(&device->pool.pool, &properties));
+    if (status != LOT_OK) {
+        device->pool.pool = NULL;
+        return status;
+    }
+    return LOT_CUDA(device, error,
+                    cudaMemPoolSetAttribute(device->pool.pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
+}
+
+/* No document says in which steps the counters go: one byte shows it. The pool is empty again afterwards. */
+static lot_status measure_steps(lot_device *device, lot_error *error)
+{
+    lot_counters after;
+    void *byte = NULL;
+    lot_status status = lot_cuda_alloc(device, 1, &byte, error);
+
+    if (status == LOT_OK)
+        status = lot_cuda_sync(device, error);
+    if (status == LOT_OK)
+        status = pool_counters(device, &after, error);
+    if (status == LOT_OK) {
+        device->pool.granularity_bytes = after.allocated_bytes;
+        device->pool.reserve_step_bytes = after.reserved_bytes;
+    }
+    lot_cuda_free(device, byte);
+    if (status == LOT_OK)
+        status = lot_cuda_sync(device, error);
+    if (status == LOT_OK)
+        status = LOT_CUDA(device, error, cudaMemPoolTrimTo(device->pool.pool, 0));
+    if (status == LOT_OK)
+        status = reset_marks(device, error);
+    return status;
+}
+
+lot_status lot_pool_open(lot_device *device, lot_error *error)
+{
+    int supported = 0;
+    lot_status status = LOT_CUDA(
+        device, error,
+        cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->options.ordinal));
+
+    device->pool.granularity_bytes = LOT_NULL_I64;
+    device->pool.reserve_step_bytes = LOT_NULL_I64;
+    if (status != LOT_OK || !supported)
+        return status;
+    status = create_pool(device, error);
+    if (status == LOT_OK)
+        status = measure_steps(device, error);
+    return status;
+}
+
+/* ---- counted cudaMalloc ---- */
+
+static lot_status block_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
+{
+    lot_counters *counted = &device->pool.counted;
+    lot_pool_block *block = malloc(sizeof *block);
+    lot_status status;
+
+    if (block == NULL)
+        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "the host is out of memory");
+    status = LOT_CUDA(device, error, cudaMalloc(&block->pointer, (size_t)bytes));
+    if (status != LOT_OK) {
+        free(block);
+        return status;
+    }
+    block->bytes = bytes;
+    block->next = device->pool.blocks;
+    device->pool.blocks = block;
+    counted->allocated_bytes += bytes;
+    counted->reserved_bytes = counted->allocated_bytes; /* nothing is kept back */
+    if (counted->allocated_bytes > counted->allocated_peak_bytes)
+        counted->allocated_peak_bytes = counted->allocated_bytes;
+    counted->reserved_peak_bytes = counted->allocated_peak_bytes;
+    *pointer = block->pointer;
+    return LOT_OK;
+}
+
+static void block_free(lot_device *device, void *pointer)
+{
+    lot_pool_block **at = &device->pool.blocks;
+    lot_pool_block *block;
+
+    while (*at != NULL && (*at)->pointer != pointer)
+        at = &(*at)->next;
+    block = *at;
+    assert(block != NULL);
+    *at = block->next;
+    device->pool.counted.allocated_bytes -= block->bytes;
+    device->pool.counted.reserved_bytes = device->pool.counted.allocated_bytes;
+    (void)cudaFree(pointer);
+    free(block);
+}
+
+/* ---- what the module offers ---- */
+
+/* An allocation that fails says how much there was. */
+static lot_status too_little(lot_device *device, int64_t bytes, lot_error *error)
+{
+    size_t available = 0, total = 0;
+    lot_error unread;
+
+    if (LOT_CUDA(device, &unread, cudaMemGetInfo(&available, &total)) != LOT_OK)
+        return error->status;
+    return lot_error_set(error, LOT_DEVICE_MEMORY, error->call, error->code,
+                         "%s: %lld bytes asked for, %zu of the device's %zu bytes are free", error->call,
+                         (long long)bytes, available, total);
+}
+
+lot_status lot_cuda_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
+{
+    lot_status status;
+    void *taken = NULL;
+
+    assert(bytes > 0);
+    if (device->pool.pool == NULL)
+        status = block_alloc(device, bytes, &taken, error);
+    else
+        status = LOT_CUDA(device, error,
+                          cudaMallocFromPoolAsync(&taken, (size_t)bytes, device->pool.pool, device->stream));
+    if (status == LOT_DEVICE_MEMORY)
+        return too_little(device, bytes, error);
+    if (status == LOT_OK)
+        *pointer = taken;
+    return status;
+}
+
+/* A failure here is one of earlier work and comes back at the next call. */
+void lot_cuda_free(lot_device *device, void *pointer)
+{
+    if (pointer == NULL)
+        return;
+    if (device->pool.pool == NULL)
+        block_free(device, pointer);
+    else
+        (void)cudaFreeAsync(pointer, device->stream);
+}
+
+lot_status lot_cuda_counters(lot_device *device, lot_counters *counters, lot_error *error)
+{
+    if (device->pool.pool != NULL)
+        return pool_counters(device, counters, error);
+    *counters = device->pool.counted;
+    return LOT_OK;
+}
+
+lot_status lot_cuda_reset_peaks(lot_device *device, lot_error *error)
+{
+    if (device->pool.pool != NULL)
+        return reset_marks(device, error);
+    device->pool.counted.allocated_peak_bytes = device->pool.counted.allocated_bytes;
+    device->pool.counted.reserved_peak_bytes = device->pool.counted.reserved_bytes;
+    return LOT_OK;
+}
+
+void lot_pool_close(lot_device *device)
+{
+    while (device->pool.blocks != NULL)
+        block_free(device, device->pool.blocks->pointer);
+    if (device->pool.pool != NULL)
+        (void)cudaMemPoolDestroy(device->pool.pool);
+    device->pool.pool = NULL;
+}
