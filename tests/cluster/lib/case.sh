@@ -23,6 +23,8 @@ export CLUSTER_HOME REPO_ROOT GPULOT
 . "$CLUSTER_HOME/lib/slurm.sh"
 # shellcheck source=./archive.sh
 . "$CLUSTER_HOME/lib/archive.sh"
+# shellcheck source=./measure.sh
+. "$CLUSTER_HOME/lib/measure.sh"
 # shellcheck source=./mpi.sh
 . "$CLUSTER_HOME/lib/mpi.sh"
 

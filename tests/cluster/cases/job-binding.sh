@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Where ranks are and what they see, in every usual way of asking Slurm for GPUs.
+# shellcheck source=../lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+enter_cluster mpi slurm gpulot
+slurm_up 2
+
+# seen NAME LOCAL_RANKS VISIBLE OPTIONS...: four ranks on two nodes by srun; what the archive says of them.
+seen()
+{
+  local name=$1 places=$2 visible=$3
+  shift 3
+  rm -f a.h5
+  timeout 60 srun --mpi=pmix -N2 "$@" "$GPULOT" measure "${measure_short[@]}" --output "$PWD/a.h5" >run.txt 2>&1
+  same "$name: status" $? 0
+  whole_archive "$name: four ranks" a.h5 4
+  same "$name: places" "$(archive_field a.h5 local_rank)" "$places"
+  same "$name: Slurm's places" "$(archive_field a.h5 slurm_local_id)" "$places"
+  same "$name: nodes" "$(archive_field a.h5 host)" "node1 node1 node2 node2"
+  same "$name: GPUs seen" "$(archive_field a.h5 visible_devices)" "$visible"
+}
+
+seen "--gpus-per-task=1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gpus-per-task=1
+seen "--gpu-bind=single:1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=single:1
+seen "--gpu-bind=per_task:1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=per_task:1
+seen "--gpu-bind=map_gpu" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=map_gpu:1,0
+seen "--gpu-bind=closest" "0 0 1 1" "0,1 0,1 0,1 0,1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=closest
+seen "--gres=gpu:2" "0 0 1 1" "0,1 0,1 0,1 0,1" --ntasks-per-node=2 --gres=gpu:2
+seen "--ntasks-per-gpu=1" "0 0 1 1" "0 0 1 1" --gpus=4 --ntasks-per-gpu=1
+
+# Inside a job, by mpirun: Slurm's own numbers are those of the daemons, and must not be taken for the ranks'.
+cat >mpirun.sbatch <<END
+#!/bin/bash
+mpirun "$GPULOT" measure ${measure_short[*]} --output b.h5
+END
+timeout 60 sbatch -W -N2 --ntasks-per-node=2 --gres=gpu:2 -o mpirun.txt mpirun.sbatch >/dev/null
+same "mpirun: status" $? 0
+same "mpirun: places" "$(archive_field b.h5 local_rank)" "0 0 1 1"
+same "mpirun: nodes" "$(archive_field b.h5 host)" "node1 node1 node2 node2"
+same "mpirun: GPUs seen" "$(archive_field b.h5 visible_devices)" "0,1 0,1 0,1 0,1"
+
+# Tasks that do not know of each other would each take themselves for the only one.
+timeout 60 srun --mpi=none -N1 -n2 "$GPULOT" measure "${measure_short[@]}" --output "$PWD/c.h5" >none.txt 2>&1
+same "--mpi=none: status 2" $? 2
+holds "--mpi=none: no archive" test ! -e c.h5
+finish
