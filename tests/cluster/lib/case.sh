@@ -13,19 +13,19 @@ REPO_ROOT=$(cd "$CLUSTER_HOME/../.." && pwd)
 GPULOT=${GPULOT:-$REPO_ROOT/build/gpulot}
 export CLUSTER_HOME REPO_ROOT GPULOT
 
-# shellcheck source=./report.sh
+# shellcheck source=../lib/report.sh
 . "$CLUSTER_HOME/lib/report.sh"
-# shellcheck source=./needs.sh
+# shellcheck source=../lib/needs.sh
 . "$CLUSTER_HOME/lib/needs.sh"
-# shellcheck source=./hosts.sh
+# shellcheck source=../lib/hosts.sh
 . "$CLUSTER_HOME/lib/hosts.sh"
-# shellcheck source=./slurm.sh
+# shellcheck source=../lib/slurm.sh
 . "$CLUSTER_HOME/lib/slurm.sh"
-# shellcheck source=./archive.sh
+# shellcheck source=../lib/archive.sh
 . "$CLUSTER_HOME/lib/archive.sh"
-# shellcheck source=./measure.sh
+# shellcheck source=../lib/measure.sh
 . "$CLUSTER_HOME/lib/measure.sh"
-# shellcheck source=./mpi.sh
+# shellcheck source=../lib/mpi.sh
 . "$CLUSTER_HOME/lib/mpi.sh"
 
 # enter_cluster NEED...: skip where a need is not met (see lib/needs.sh), else run this case again from its first
