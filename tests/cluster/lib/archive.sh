@@ -23,3 +23,10 @@ whole_archive()
     same "$1" "$(archive_field "$2" rank | tr ' ' '\n' | sort -nu | wc -l)" "$3"
   fi
 }
+
+# archive_status_of FILE RANK: that rank's outcome.
+archive_status_of()
+{
+  "$GPULOT" export "$1" --format json --rank "$2" 2>/dev/null | grep -Eo '"status": *"[^"]*"' | head -n 1 |
+    sed 's/.*: *"//; s/"$//'
+}

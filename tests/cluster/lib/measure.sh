@@ -37,3 +37,22 @@ wait_ended()
   fi
   wait "$1"
 }
+
+# rank_pid RANK: the process id of that rank of a gpulot that mpirun or srun started on this host.
+rank_pid()
+{
+  local pid
+  for pid in $(pgrep -x gpulot); do
+    if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qxE "(OMPI_COMM_WORLD_RANK|PMIX_RANK)=$1"; then
+      echo "$pid"
+      return
+    fi
+  done
+  return 1
+}
+
+# has_row FILE PHASE: the rank whose progress is FILE has finished such a row.
+has_row()
+{
+  grep -q "\"phase\": \?\"$2\"" "$1" 2>/dev/null
+}
