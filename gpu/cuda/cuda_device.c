@@ -290,7 +290,8 @@ lot_status lot_cuda_open(const lot_device_options *options, lot_device **device,
     status = identify(made, error);
     if (status == LOT_OK) {
         made->l2_bytes = made->identity.l2_cache_bytes;
-        (void)sscanf(made->identity.compute_capability, "%d.%d", &made->major, &made->minor);
+        made->major = (int)attribute(cudaDevAttrComputeCapabilityMajor, options->ordinal);
+        made->minor = (int)attribute(cudaDevAttrComputeCapabilityMinor, options->ordinal);
         status = open_parts(made, error);
     }
     if (status != LOT_OK) {

@@ -25,7 +25,7 @@ typedef struct model {
 } model;
 
 static const model models[] = {
-#include "peak_table.inc"
+#include "analysis/peak_table.inc"
 };
 
 static bool memory_fits(const model *one, const lot_device_facts *device)

@@ -123,29 +123,27 @@ lot_status lot_bind_parse(const char *spec, char *kind, size_t kind_size, lot_er
 
 /* A rank's question and where its answer goes. */
 typedef struct request {
-    int local_rank;
-    int local_size;
-    bool allow_shared;
+    const lot_bind_rank *rank;
     const lot_device_list *list;
     int *ordinal;
     char *reason;
     size_t reason_size;
 } request;
 
-static lot_status choose_local(const request *rank, lot_error *error)
+static lot_status choose_local(const request *ask, lot_error *error)
 {
-    const size_t visible = rank->list->count;
+    const size_t visible = ask->list->count;
 
     /* With one visible device the launcher may show each rank its own: only the UUIDs can tell. */
-    if (visible > 1 && (size_t)rank->local_size > visible && !rank->allow_shared)
+    if (visible > 1 && (size_t)ask->rank->local_size > visible && !ask->rank->allow_shared)
         return lot_error_set(
             error, LOT_SHARED_DEVICE, "--device", 0,
             "cuda:local: %d ranks on this host share %zu visible devices; start %zu ranks, or "
             "add --allow-shared, or name one where the launcher shows each rank its own",
-            rank->local_size, visible, visible);
-    *rank->ordinal = (int)((size_t)rank->local_rank % visible);
-    (void)snprintf(rank->reason, rank->reason_size, "local rank %d of %d, visible devices %zu: ordinal %d",
-                   rank->local_rank, rank->local_size, visible, *rank->ordinal);
+            ask->rank->local_size, visible, visible);
+    *ask->ordinal = (int)((size_t)ask->rank->local_rank % visible);
+    (void)snprintf(ask->reason, ask->reason_size, "local rank %d of %d, visible devices %zu: ordinal %d",
+                   ask->rank->local_rank, ask->rank->local_size, visible, *ask->ordinal);
     return LOT_OK;
 }
 
@@ -201,62 +199,56 @@ static bool taken_twice(const items *list, int local_size, size_t *first, size_t
     return false;
 }
 
-static lot_status choose_item(const request *rank, const items *named, lot_error *error)
+static lot_status choose_item(const request *ask, const items *named, lot_error *error)
 {
-    const size_t index = (size_t)rank->local_rank % named->count;
+    const size_t index = (size_t)ask->rank->local_rank % named->count;
     size_t first, second;
     lot_status status;
 
-    if (named->count > 1 && (size_t)rank->local_size > named->count && !rank->allow_shared)
+    if (named->count > 1 && (size_t)ask->rank->local_size > named->count && !ask->rank->allow_shared)
         return lot_error_set(
             error, LOT_USAGE, "--device", 0,
             "%zu devices are named for %d ranks on this host; name as many as there are ranks, "
             "or add --allow-shared",
-            named->count, rank->local_size);
-    if (!rank->allow_shared && taken_twice(named, rank->local_size, &first, &second))
+            named->count, ask->rank->local_size);
+    if (!ask->rank->allow_shared && taken_twice(named, ask->rank->local_size, &first, &second))
         return lot_error_set(error, LOT_SHARED_DEVICE, "--device", 0,
                              "local ranks %zu and %zu would both take %s; name different devices or add "
                              "--allow-shared",
                              first, second, named->text[first]);
-    status = find_item(named->text[index], rank->list, rank->ordinal, error);
+    status = find_item(named->text[index], ask->list, ask->ordinal, error);
     if (status == LOT_OK)
-        (void)snprintf(rank->reason, rank->reason_size, "%s, item %zu of %zu: ordinal %d", named->text[index],
-                       index + 1, named->count, *rank->ordinal);
+        (void)snprintf(ask->reason, ask->reason_size, "%s, item %zu of %zu: ordinal %d", named->text[index],
+                       index + 1, named->count, *ask->ordinal);
     return status;
 }
 
-lot_status lot_bind_choose(const char *spec, int local_rank, int local_size, int allow_shared,
-                           const lot_device_list *list, int *ordinal, char *reason, size_t reason_size,
-                           lot_error *error)
+lot_status lot_bind_choose(const lot_bind_rank *rank, const lot_device_list *list, int *ordinal, char *reason,
+                           size_t reason_size, lot_error *error)
 {
-    const request rank = {.local_rank = local_rank,
-                          .local_size = local_size,
-                          .allow_shared = allow_shared != 0,
-                          .list = list,
-                          .ordinal = ordinal,
-                          .reason = reason,
-                          .reason_size = reason_size};
+    const request ask = {
+        .rank = rank, .list = list, .ordinal = ordinal, .reason = reason, .reason_size = reason_size};
     const char *kind;
     bool local;
     items named;
-    const lot_status status = parse(spec, &kind, &local, &named, error);
+    const lot_status status = parse(rank->spec, &kind, &local, &named, error);
 
     if (status != LOT_OK)
         return status;
-    if (local_rank < 0 || local_size < 1 || local_rank >= local_size)
+    if (rank->local_rank < 0 || rank->local_size < 1 || rank->local_rank >= rank->local_size)
         return lot_error_set(error, LOT_LAUNCH, "--device", 0,
-                             "the launcher names local rank %d of %d, which cannot be", local_rank,
-                             local_size);
+                             "the launcher names local rank %d of %d, which cannot be", rank->local_rank,
+                             rank->local_size);
     if (list->count == 0)
         return lot_error_set(
             error, LOT_NO_DEVICE, "--device", 0,
             "%s: no device is visible to this process: there is none, or CUDA_VISIBLE_DEVICES "
             "is empty or names none that is there",
-            spec);
+            rank->spec);
     if (strcmp(kind, "host") == 0) {
         *ordinal = 0;
         (void)snprintf(reason, reason_size, "host: the CPUs of this rank");
         return LOT_OK;
     }
-    return local ? choose_local(&rank, error) : choose_item(&rank, &named, error);
+    return local ? choose_local(&ask, error) : choose_item(&ask, &named, error);
 }

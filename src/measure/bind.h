@@ -13,6 +13,7 @@
 #ifndef GPULOT_MEASURE_BIND_H
 #define GPULOT_MEASURE_BIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -22,15 +23,22 @@
  * kind[kind_size]. LOT_USAGE with what is allowed where the form is wrong. */
 lot_status lot_bind_parse(const char *spec, char *kind, size_t kind_size, lot_error *error);
 
-/* Chooses one of `list` for the rank that is `local_rank` of `local_size` on its host. *ordinal is the index
- * in the list and what lot_device_options wants; reason[reason_size] says in one line why this one.
+/* What one rank knows of itself. */
+typedef struct lot_bind_rank {
+    const char *spec; /* --device */
+    int local_rank;   /* of local_size on its host */
+    int local_size;
+    bool allow_shared; /* two ranks may take one device */
+} lot_bind_rank;
+
+/* Chooses one of `list` for a rank. *ordinal is the index in the list and what lot_device_options wants;
+ * reason[reason_size] says in one line why this one.
  *
  * LOT_USAGE           the spec has no valid form, or names fewer devices than there are ranks on this host
  * LOT_NO_DEVICE       nothing is visible, or not what the spec names; the text lists what is
- * LOT_SHARED_DEVICE   two ranks would take one device and `allow_shared` is 0
+ * LOT_SHARED_DEVICE   two ranks would take one device and allow_shared is false
  * LOT_LAUNCH          local_rank is not within local_size */
-lot_status lot_bind_choose(const char *spec, int local_rank, int local_size, int allow_shared,
-                           const lot_device_list *list, int *ordinal, char *reason, size_t reason_size,
-                           lot_error *error);
+lot_status lot_bind_choose(const lot_bind_rank *rank, const lot_device_list *list, int *ordinal, char *reason,
+                           size_t reason_size, lot_error *error);
 
 #endif

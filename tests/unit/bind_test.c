@@ -39,10 +39,11 @@ typedef struct choice {
 static choice choose(const char *spec, int local_rank, int local_size, int allow_shared, size_t visible)
 {
     lot_device_list *list = devices(visible);
+    const lot_bind_rank rank = {spec, local_rank, local_size, allow_shared != 0};
     choice result = {.ordinal = -7};
 
-    result.status = lot_bind_choose(spec, local_rank, local_size, allow_shared, list, &result.ordinal,
-                                    result.reason, sizeof result.reason, &result.error);
+    result.status =
+        lot_bind_choose(&rank, list, &result.ordinal, result.reason, sizeof result.reason, &result.error);
     free(list);
     return result;
 }
