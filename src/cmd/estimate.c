@@ -33,6 +33,7 @@ static const lot_option options[] = {
      .argument = "G",
      .fallback = "0",
      .kind = LOT_OPTION_NUMBER,
+     .flags = LOT_OPTION_NO_SHARE,
      .least = 0,
      .most = 1 << 20,
      .offset = offsetof(estimate_config, reserve_gib),

@@ -116,16 +116,17 @@ static lot_status store_integer(const lot_option *option, const char *value, voi
 
 static lot_status store_number(const lot_option *option, const char *value, void *at, lot_error *error)
 {
+    const bool share = (option->flags & LOT_OPTION_NO_SHARE) == 0;
     char allowed[96];
     double parsed;
 
-    if (lot_parse_number(value, &parsed) && parsed >= (double)option->least &&
-        parsed <= (double)option->most) {
+    if (lot_parse_number(value, &parsed) && (share || strchr(value, '%') == NULL) &&
+        parsed >= (double)option->least && parsed <= (double)option->most) {
         *(double *)at = parsed;
         return LOT_OK;
     }
-    (void)snprintf(allowed, sizeof allowed, "a number from %lld to %lld, or a percentage",
-                   (long long)option->least, (long long)option->most);
+    (void)snprintf(allowed, sizeof allowed, "a number from %lld to %lld%s", (long long)option->least,
+                   (long long)option->most, share ? ", or a percentage" : "");
     return refuse(option, value, allowed, error);
 }
 
