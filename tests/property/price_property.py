@@ -34,7 +34,8 @@ def case(source):
         lots = source.randint(1, 1000)
         ranks = source.randint(1, lots * gpus) if lots * gpus <= LARGEST else 1
         cents = min(max(LARGEST // lots + source.randint(-1, 1), 1), LARGEST)
-    accepted = source.choice([0, 1, number(source), number(source)])
+    # 2 x 10^6 units: every other total ends in a half at the seventh place
+    accepted = source.choice([0, 1, number(source), number(source), 2_000_000 * source.randint(1, 9)])
     return gpus, cents, ranks, lots, accepted
 
 
