@@ -1,7 +1,9 @@
-/* signals SECONDS: ranks in step, five times a second, until the time is up or any of them got SIGUSR1 or SIGTERM.
+/* signals SECONDS: ranks in step, five times a second, until the time is up or any of them got SIGUSR1 or
+ * SIGTERM.
  *
- * Each rank says on stderr which signals reached it; rank 0 says "started" and how it ended on stdout. It stands for a
- * measuring program that keeps what it has when it is told to stop. Status 0, also when it was told to stop. */
+ * Each rank says on stderr which signals reached it; rank 0 says "started" and how it ended on stdout. It
+ * stands for a measuring program that keeps what it has when it is told to stop. Status 0, also when it was
+ * told to stop. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <signal.h>

@@ -51,10 +51,10 @@ int main(int argc, char **argv)
     snprintf(line, sizeof line,
              "rank=%d size=%d host=%s local=%d locals=%d job=%s step=%s node=%s procid=%s localid=%s "
              "ompi_local=%s visible=%s restarts=%s task=%s ring=%s\n",
-             rank, size, host, local, locals, word("SLURM_JOB_ID"), word("SLURM_STEP_ID"), word("SLURMD_NODENAME"),
-             word("SLURM_PROCID"), word("SLURM_LOCALID"), word("OMPI_COMM_WORLD_LOCAL_RANK"),
-             word("CUDA_VISIBLE_DEVICES"), word("SLURM_RESTART_COUNT"), word("SLURM_ARRAY_TASK_ID"),
-             works ? "ok" : "broken");
+             rank, size, host, local, locals, word("SLURM_JOB_ID"), word("SLURM_STEP_ID"),
+             word("SLURMD_NODENAME"), word("SLURM_PROCID"), word("SLURM_LOCALID"),
+             word("OMPI_COMM_WORLD_LOCAL_RANK"), word("CUDA_VISIBLE_DEVICES"), word("SLURM_RESTART_COUNT"),
+             word("SLURM_ARRAY_TASK_ID"), works ? "ok" : "broken");
 
     if (rank == 0) {
         fputs(line, stdout);
