@@ -85,6 +85,17 @@ static hid_t access_list(void)
     return list;
 }
 
+/* For moving one text at a time: by default HDF5 clears two conversion buffers of 1 MiB in every such call.
+ */
+static hid_t small_transfer(void)
+{
+    const hid_t list = H5Pcreate(H5P_DATASET_XFER);
+
+    if (list >= 0)
+        (void)H5Pset_buffer(list, 4096, NULL, NULL);
+    return list;
+}
+
 /* ---- types ---- */
 
 static hid_t text_type(size_t size)
@@ -221,6 +232,7 @@ struct lot_archive_writer {
     table samples;         /* the same */
     hid_t records;
     hid_t record_type;
+    hid_t record_transfer;
     hsize_t record_count;
     int64_t last_rank;
 };
@@ -282,7 +294,8 @@ static lot_status open_table(lot_archive_writer *writer, table *t, size_t chunk_
 }
 
 /* Appends `count` items, `type` in memory, to a one-dimensional dataset that holds `written` so far. */
-static bool append_items(hid_t dataset, hid_t type, hsize_t written, hsize_t count, const void *items)
+static bool append_items(hid_t dataset, hid_t type, hid_t transfer, hsize_t written, hsize_t count,
+                         const void *items)
 {
     const hsize_t extent = written + count;
     const hid_t memory = H5Screate_simple(1, &count, NULL);
@@ -290,7 +303,7 @@ static bool append_items(hid_t dataset, hid_t type, hsize_t written, hsize_t cou
     const hid_t space = extended ? H5Dget_space(dataset) : H5I_INVALID_HID;
     const bool good = space >= 0 &&
                       H5Sselect_hyperslab(space, H5S_SELECT_SET, &written, NULL, &count, NULL) >= 0 &&
-                      H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, items) >= 0;
+                      H5Dwrite(dataset, type, memory, space, transfer, items) >= 0;
 
     /* After a failure the error stack is still wanted, and closing would clear it. The file closes
      * everything. */
@@ -305,7 +318,7 @@ static lot_status flush_table(lot_archive_writer *writer, table *t, lot_error *e
 {
     if (t->buffered == 0)
         return LOT_OK;
-    if (!append_items(t->dataset, t->memory_type, t->written, t->buffered, t->rows))
+    if (!append_items(t->dataset, t->memory_type, H5P_DEFAULT, t->written, t->buffered, t->rows))
         return write_error(error, writer, "H5Dwrite");
     t->written += t->buffered;
     t->buffered = 0;
@@ -350,9 +363,11 @@ static bool close_all(lot_archive_writer *writer)
         (void)H5Dclose(writer->records);
     if (writer->record_type >= 0)
         (void)H5Tclose(writer->record_type);
+    if (writer->record_transfer >= 0)
+        (void)H5Pclose(writer->record_transfer);
     if (writer->h5 >= 0)
         good = H5Fclose(writer->h5) >= 0;
-    writer->records = writer->record_type = writer->h5 = H5I_INVALID_HID;
+    writer->records = writer->record_type = writer->record_transfer = writer->h5 = H5I_INVALID_HID;
     return good;
 }
 
@@ -394,6 +409,7 @@ static lot_status create_file(lot_archive_writer *writer, lot_error *error)
     if (status != LOT_OK)
         return status;
     writer->record_type = text_type(H5T_VARIABLE);
+    writer->record_transfer = small_transfer();
     writer->records = create_dataset(writer->h5, "records", writer->record_type, RECORD_CHUNK, false);
     if (writer->records < 0)
         return write_error(error, writer, "H5Dcreate");
@@ -406,7 +422,7 @@ static void init_writer(lot_archive_writer *writer)
 
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         tables[i]->dataset = tables[i]->memory_type = H5I_INVALID_HID;
-    writer->h5 = writer->records = writer->record_type = H5I_INVALID_HID;
+    writer->h5 = writer->records = writer->record_type = writer->record_transfer = H5I_INVALID_HID;
     writer->last_rank = -1;
     lot_columns_devices(&writer->devices.columns);
     lot_columns_phases(&writer->phases.columns);
@@ -465,8 +481,8 @@ lot_status lot_archive_append(lot_archive_writer *writer, const lot_record *reco
     }
     if (status == LOT_OK)
         status = append_samples(writer, record, error);
-    if (status == LOT_OK &&
-        !append_items(writer->records, writer->record_type, writer->record_count, 1, &json))
+    if (status == LOT_OK && !append_items(writer->records, writer->record_type, writer->record_transfer,
+                                          writer->record_count, 1, &json))
         status = write_error(error, writer, "H5Dwrite");
     if (status == LOT_OK) {
         writer->record_count++;
@@ -723,12 +739,23 @@ typedef struct source {
     const char *path;
     hid_t dataset;
     hid_t memory_type;
+    hid_t transfer; /* H5P_DEFAULT, or to be closed */
     hsize_t rows;
     lot_columns columns; /* those of ours that the file has */
 } source;
 
+static void init_source(source *s, const char *path)
+{
+    memset(s, 0, sizeof *s);
+    s->path = path;
+    s->dataset = s->memory_type = H5I_INVALID_HID;
+    s->transfer = H5P_DEFAULT;
+}
+
 static void close_source(source *s)
 {
+    if (s->transfer > 0)
+        (void)H5Pclose(s->transfer);
     if (s->memory_type >= 0)
         (void)H5Tclose(s->memory_type);
     if (s->dataset >= 0)
@@ -840,9 +867,7 @@ static lot_status open_source(source *s, const char *path, hid_t h5, const lot_c
 {
     lot_status status;
 
-    memset(s, 0, sizeof *s);
-    s->path = path;
-    s->dataset = s->memory_type = H5I_INVALID_HID;
+    init_source(s, path);
     if (H5Lexists(h5, wanted->table, H5P_DEFAULT) <= 0)
         return optional ? LOT_OK : damaged(error, path, wanted->table, "is missing");
     s->dataset = H5Dopen2(h5, wanted->table, H5P_DEFAULT);
@@ -853,13 +878,13 @@ static lot_status open_source(source *s, const char *path, hid_t h5, const lot_c
 }
 
 /* Reads rows [first, first + count) of a one-dimensional dataset. */
-static bool read_items(hid_t dataset, hid_t type, hsize_t first, hsize_t count, void *items)
+static bool read_items(const source *s, hsize_t first, hsize_t count, void *items)
 {
     const hid_t memory = H5Screate_simple(1, &count, NULL);
-    const hid_t space = H5Dget_space(dataset);
+    const hid_t space = H5Dget_space(s->dataset);
     const bool good = memory >= 0 && space >= 0 &&
                       H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, NULL, &count, NULL) >= 0 &&
-                      H5Dread(dataset, type, memory, space, H5P_DEFAULT, items) >= 0;
+                      H5Dread(s->dataset, s->memory_type, memory, space, s->transfer, items) >= 0;
 
     if (good) { /* else the error stack is still wanted; the file closes everything */
         (void)H5Sclose(space);
@@ -885,7 +910,7 @@ static lot_status each_row(source *s,
     for (hsize_t first = 0; status == LOT_OK && first < s->rows; first += READ_BLOCK) {
         const hsize_t count = s->rows - first < READ_BLOCK ? s->rows - first : READ_BLOCK;
 
-        if (!read_items(s->dataset, s->memory_type, first, count, block))
+        if (!read_items(s, first, count, block))
             status = h5_error(error, LOT_DAMAGED, "H5Dread", s->path);
         for (size_t i = 0; status == LOT_OK && i < count; i++)
             status = each(context, &s->columns, (size_t)first + i, block + i * s->columns.row_bytes, error);
@@ -1082,7 +1107,7 @@ static lot_status read_record(const source *s, hsize_t index, record_reader each
     char *json = NULL;
     lot_status status;
 
-    if (!read_items(s->dataset, s->memory_type, index, 1, &json))
+    if (!read_items(s, index, 1, &json))
         return h5_error(error, LOT_DAMAGED, "H5Dread", s->path);
     if (json == NULL)
         return lot_error_set(error, LOT_DAMAGED, "archive", 0, "%s: record %llu is empty", s->path,
@@ -1098,9 +1123,7 @@ static lot_status open_records(source *s, const char *path, hid_t h5, lot_error 
     hid_t type;
     bool text;
 
-    memset(s, 0, sizeof *s);
-    s->path = path;
-    s->dataset = s->memory_type = H5I_INVALID_HID;
+    init_source(s, path);
     if (H5Lexists(h5, "records", H5P_DEFAULT) <= 0)
         return damaged(error, path, "records", "is missing");
     s->dataset = H5Dopen2(h5, "records", H5P_DEFAULT);
@@ -1108,6 +1131,7 @@ static lot_status open_records(source *s, const char *path, hid_t h5, lot_error 
         return h5_error(error, LOT_DAMAGED, "H5Dopen", path);
     type = H5Dget_type(s->dataset);
     text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
+    s->transfer = small_transfer();
     if (text)
         s->memory_type = H5Tcopy(type);
     if (type >= 0)
