@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/utf8.h"
+
 #define EXACT_INTEGER (INT64_C(1) << 53)
 
 void lot_json_free(lot_json_text *text)
@@ -76,29 +78,6 @@ void lot_json_close(lot_json_text *text, char bracket)
     text->comma = true;
 }
 
-/* Bytes of the UTF-8 character at `at`, or 0 where there is none (table 3-7 of the Unicode standard). */
-static size_t character(const unsigned char *at)
-{
-    static const struct {
-        unsigned char first, last, second_from, second_to;
-        size_t size;
-    } rows[] = {{0x00, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-                {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-                {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (at[0] < rows[i].first || at[0] > rows[i].last)
-            continue;
-        if (rows[i].size > 1 && (at[1] < rows[i].second_from || at[1] > rows[i].second_to))
-            return 0;
-        for (size_t j = 2; j < rows[i].size; j++)
-            if ((at[j] & 0xC0) != 0x80)
-                return 0;
-        return rows[i].size;
-    }
-    return 0;
-}
-
 static bool plain(unsigned char byte)
 {
     return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
@@ -117,7 +96,7 @@ static void add_string(lot_json_text *text, const char *value)
             size++;
         if (size > 0) {
             add(text, (const char *)at, size);
-        } else if ((size = character(at)) > 1) {
+        } else if ((size = lot_utf8_character((const char *)at, strnlen((const char *)at, 4))) > 1) {
             add(text, (const char *)at, size);
         } else if (size == 1) {
             const int length = *at == '"' || *at == '\\' ? snprintf(escape, sizeof escape, "\\%c", *at)
@@ -157,10 +136,18 @@ void lot_json_integer(lot_json_text *text, int64_t value)
     add(text, digits, (size_t)length);
 }
 
+void lot_json_print_number(char text[LOT_JSON_NUMBER_SIZE], double value)
+{
+    for (int precision = 15; precision <= 17; precision++) {
+        (void)snprintf(text, LOT_JSON_NUMBER_SIZE, "%.*g", precision, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+}
+
 void lot_json_number(lot_json_text *text, double value)
 {
-    char digits[40];
-    int length = 0;
+    char digits[LOT_JSON_NUMBER_SIZE];
 
     if (isnan(value)) {
         lot_json_null(text);
@@ -170,13 +157,9 @@ void lot_json_number(lot_json_text *text, double value)
         lot_json_string(text, value > 0 ? "Infinity" : "-Infinity");
         return;
     }
-    for (int precision = 15; precision <= 17; precision++) {
-        length = snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
+    lot_json_print_number(digits, value);
     separate(text);
-    add(text, digits, (size_t)length);
+    add(text, digits, strlen(digits));
 }
 
 void lot_json_bool(lot_json_text *text, bool value)

@@ -50,6 +50,10 @@ void lot_json_integer(lot_json_text *text, int64_t value);
  * "Infinity" and "-Infinity" as strings. */
 void lot_json_number(lot_json_text *text, double value);
 
+/* That notation alone, for a number that is not NaN; infinities as inf and -inf. */
+#define LOT_JSON_NUMBER_SIZE 40
+void lot_json_print_number(char text[LOT_JSON_NUMBER_SIZE], double value);
+
 void lot_json_bool(lot_json_text *text, bool value);
 void lot_json_null(lot_json_text *text);
 

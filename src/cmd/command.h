@@ -20,6 +20,9 @@ typedef struct lot_command {
     lot_status (*run)(const void *config, lot_error *error);
 } lot_command;
 
+/* The value of a --rank option: -1 where `text` is NULL, LOT_USAGE where it is no rank. */
+lot_status lot_command_rank(const char *text, int64_t *rank, lot_error *error);
+
 /* One file per command, each defining one of these; main.c lists them. */
 extern const lot_command lot_command_estimate;
 extern const lot_command lot_command_environment;

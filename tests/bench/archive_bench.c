@@ -1,6 +1,6 @@
 /* How fast the archive takes in synthetic ranks through the real writer, and gives them back.
  *
- *     build/bench/archive_bench [--ranks N] [--rows R] [--folder DIR] [--limits SECONDS MIB]
+ *     build/bench/archive_bench [--ranks N] [--rows R] [--folder DIR] [--cpu] [--limits SECONDS MIB]
  *
  * Prints one line a size (N/8, N/4, N/2, N ranks of R phase rows each, every size in a process of its own, so
  * that peak memory is its own): seconds that a rank spends on its JSON text, and that rank 0 spends on
@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/options.h"
 #include "core/record.h"
 #include "io/archive_h5.h"
@@ -37,12 +36,13 @@ typedef struct bench_result {
     double read_peak_bytes;
 } bench_result;
 
-/* CPU seconds of this process: other users of the machine do not count. */
-static double cpu_seconds(void)
+/* Seconds of the wall clock, or with --cpu of this process on a CPU: then others on the machine do not count.
+ */
+static double seconds_of(clockid_t id)
 {
     struct timespec now;
 
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    (void)clock_gettime(id, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -81,7 +81,7 @@ static void make_real(lot_record *record)
 }
 
 static void add_rank(lot_archive_writer *writer, int64_t rank, int64_t ranks, int64_t rows,
-                     bench_result *result)
+                     clockid_t clock_id, bench_result *result)
 {
     lot_record record, read;
     lot_error error = {0};
@@ -91,21 +91,22 @@ static void add_rank(lot_archive_writer *writer, int64_t rank, int64_t ranks, in
 
     sample_record(&record, rank, ranks, rows - 4);
     make_real(&record);
-    start = lot_clock_seconds();
+    start = seconds_of(clock_id);
     must(lot_record_json_write(&record, &json, &size, &error), &error);
-    result->json_seconds += lot_clock_seconds() - start;
-    start = lot_clock_seconds();
+    result->json_seconds += seconds_of(clock_id) - start;
+    start = seconds_of(clock_id);
     must(lot_record_json_read(json, size, &read, &error), &error);
-    result->read_json_seconds += lot_clock_seconds() - start;
-    start = lot_clock_seconds();
+    result->read_json_seconds += seconds_of(clock_id) - start;
+    start = seconds_of(clock_id);
     must(lot_archive_append(writer, &read, json, size, &error), &error);
-    result->append_seconds += lot_clock_seconds() - start;
+    result->append_seconds += seconds_of(clock_id) - start;
     free(json);
     lot_record_free(&read);
     lot_record_free(&record);
 }
 
-static void write_archive(const char *path, int64_t ranks, int64_t rows, bench_result *result)
+static void write_archive(const char *path, int64_t ranks, int64_t rows, clockid_t clock_id,
+                          bench_result *result)
 {
     lot_archive_writer *writer = NULL;
     lot_run_header header;
@@ -115,34 +116,35 @@ static void write_archive(const char *path, int64_t ranks, int64_t rows, bench_r
 
     must(lot_archive_create(path, &writer, &error), &error);
     for (int64_t rank = 0; rank < ranks; rank++)
-        add_rank(writer, rank, ranks, rows, result);
+        add_rank(writer, rank, ranks, rows, clock_id, result);
     sample_header(&header, ranks);
-    start = lot_clock_seconds();
+    start = seconds_of(clock_id);
     must(lot_archive_finish(writer, &header, NULL, &error), &error);
-    result->finish_seconds = lot_clock_seconds() - start;
+    result->finish_seconds = seconds_of(clock_id) - start;
     if (stat(path, &info) == 0)
         result->file_bytes = (double)info.st_size;
     result->write_peak_bytes = peak_bytes();
 }
 
-static void read_archive(const char *path, bench_result *result)
+static void read_archive(const char *path, clockid_t clock_id, bench_result *result)
 {
     lot_run run;
     lot_error error = {0};
-    double start = lot_clock_seconds();
+    double start = seconds_of(clock_id);
 
     must(lot_archive_read_devices(path, &run, &error), &error);
     lot_run_free(&run);
-    result->read_devices_seconds = lot_clock_seconds() - start;
-    start = lot_clock_seconds();
+    result->read_devices_seconds = seconds_of(clock_id) - start;
+    start = seconds_of(clock_id);
     must(lot_archive_read(path, false, &run, &error), &error);
     lot_run_free(&run);
-    result->read_rows_seconds = lot_clock_seconds() - start;
+    result->read_rows_seconds = seconds_of(clock_id) - start;
     result->read_peak_bytes = peak_bytes();
 }
 
 /* Runs one size in a process of its own and hands back what it found. */
-static bench_result run_apart(const char *path, int64_t ranks, int64_t rows, bool write_it)
+static bench_result run_apart(const char *path, int64_t ranks, int64_t rows, clockid_t clock_id,
+                              bool write_it)
 {
     bench_result result = {0};
     int ends[2];
@@ -154,9 +156,9 @@ static bench_result run_apart(const char *path, int64_t ranks, int64_t rows, boo
     }
     if (child == 0) {
         if (write_it)
-            write_archive(path, ranks, rows, &result);
+            write_archive(path, ranks, rows, clock_id, &result);
         else
-            read_archive(path, &result);
+            read_archive(path, clock_id, &result);
         _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 3);
     }
     (void)close(ends[1]);
@@ -172,14 +174,14 @@ static double rank0_seconds(const bench_result *r)
     return r->read_json_seconds + r->append_seconds + r->finish_seconds;
 }
 
-static bench_result bench_size(const char *folder, int64_t ranks, int64_t rows)
+static bench_result bench_size(const char *folder, int64_t ranks, int64_t rows, clockid_t clock_id)
 {
     char path[512];
     bench_result written, read;
 
     (void)snprintf(path, sizeof path, "%s/archive_bench.%ld.h5", folder, (long)getpid());
-    written = run_apart(path, ranks, rows, true);
-    read = run_apart(path, ranks, rows, false);
+    written = run_apart(path, ranks, rows, clock_id, true);
+    read = run_apart(path, ranks, rows, clock_id, false);
     (void)unlink(path);
     printf("%8lld %6lld %9.2f %9.2f %8.2f %8.2f %9.2f %9.1f %9.0f %9.1f %9.3f %9.2f %9.1f\n",
            (long long)ranks, (long long)rows, written.json_seconds, written.read_json_seconds,
@@ -196,12 +198,15 @@ int main(int argc, char **argv)
     double most_seconds = INFINITY, most_mib = INFINITY;
     const char *folder = "/tmp";
     bench_result last = {0};
+    clockid_t clock_id = CLOCK_MONOTONIC;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--ranks") == 0 && i + 1 < argc && lot_parse_integer(argv[i + 1], &ranks))
             i++;
         else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc && lot_parse_integer(argv[i + 1], &rows))
             i++;
+        else if (strcmp(argv[i], "--cpu") == 0)
+            clock_id = CLOCK_PROCESS_CPUTIME_ID;
         else if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];
         else if (strcmp(argv[i], "--limits") == 0 && i + 2 < argc &&
@@ -214,6 +219,6 @@ int main(int argc, char **argv)
            "append s", "finish s", "rank 0 s", "file MB", "B/rank", "peak MiB", "devices s", "rows s",
            "peak MiB");
     for (int64_t part = 8; part >= 1; part /= 2)
-        last = bench_size(folder, ranks / part, rows);
+        last = bench_size(folder, ranks / part, rows, clock_id);
     return rank0_seconds(&last) > most_seconds || last.write_peak_bytes / 1048576 > most_mib;
 }

@@ -1,0 +1,127 @@
+#include "io/report.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/utf8.h"
+
+void lot_report_begin(lot_report *report, size_t columns, const char *align)
+{
+    memset(report, 0, sizeof *report);
+    report->columns = columns;
+    report->align = align;
+}
+
+void lot_report_clean(char *text)
+{
+    for (char *at = text; *at != '\0';) {
+        const size_t size = lot_utf8_character(at, strnlen(at, 4));
+        const unsigned char first = (unsigned char)at[0];
+        /* C0, DEL, and C1, which is U+0080 to U+009F. */
+        const bool control = size == 1 ? first < 0x20 || first == 0x7F
+                                       : size == 2 && first == 0xC2 && (unsigned char)at[1] < 0xA0;
+
+        if (size == 0 || control)
+            memset(at, '?', size == 0 ? 1 : size);
+        at += size == 0 ? 1 : size;
+    }
+}
+
+static bool reserve(lot_report *report)
+{
+    const size_t capacity = report->capacity == 0 ? 64 : 2 * report->capacity;
+    char **grown;
+
+    if (report->count < report->capacity)
+        return true;
+    grown = realloc(report->cells, capacity * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    report->cells = grown;
+    report->capacity = capacity;
+    return true;
+}
+
+void lot_report_cell(lot_report *report, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    lot_report_clean(text);
+    if (!report->failed && reserve(report) && (report->cells[report->count] = strdup(text)) != NULL)
+        report->count++;
+    else
+        report->failed = true;
+}
+
+/* Characters, not bytes; wide ones count as one. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static size_t column_width(const lot_report *report, size_t column)
+{
+    size_t widest = 0;
+
+    for (size_t i = column; i < report->count; i += report->columns) {
+        const size_t width = width_of(report->cells[i]);
+
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+static void print_cell(const char *text, size_t width, char align, bool last, FILE *out)
+{
+    const int blanks = (int)(width - width_of(text));
+
+    if (align == 'r')
+        (void)fprintf(out, "%*s%s", blanks, "", text);
+    else if (last)
+        (void)fputs(text, out);
+    else
+        (void)fprintf(out, "%s%*s", text, blanks, "");
+    (void)fputs(last ? "\n" : "  ", out);
+}
+
+static void print_row(char *const *cells, const size_t *widths, const char *align, size_t columns, FILE *out)
+{
+    size_t used = columns;
+
+    while (used > 1 && cells[used - 1][0] == '\0')
+        used--;
+    for (size_t i = 0; i < used; i++)
+        print_cell(cells[i], widths[i], align[i], i + 1 == used, out);
+}
+
+static void release(lot_report *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        free(report->cells[i]);
+    free(report->cells);
+    report->cells = NULL;
+    report->count = report->capacity = 0;
+}
+
+bool lot_report_print(lot_report *report, FILE *out)
+{
+    size_t *widths = calloc(report->columns, sizeof *widths);
+    const bool good = widths != NULL && !report->failed;
+
+    for (size_t i = 0; good && i < report->columns; i++)
+        widths[i] = column_width(report, i);
+    for (size_t i = 0; good && i + report->columns <= report->count; i += report->columns)
+        print_row(report->cells + i, widths, report->align, report->columns, out);
+    free(widths);
+    release(report);
+    return good;
+}

@@ -1,0 +1,39 @@
+/* Tables for the terminal: cells in, aligned columns out.
+ *
+ *     lot_report report;
+ *     lot_report_begin(&report, 2, "lr");      left, right
+ *     lot_report_cell(&report, "rank");        row by row
+ *     lot_report_cell(&report, "%.3f", 1.5);
+ *     lot_report_print(&report, stdout);       and free
+ *
+ * Texts come from files that anybody may have made: control characters and what is not UTF-8 are shown as
+ * '?', so that no archive can write to the terminal what it likes. */
+#ifndef GPULOT_IO_REPORT_H
+#define GPULOT_IO_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct lot_report {
+    char **cells;
+    size_t count;
+    size_t capacity;
+    size_t columns;
+    const char *align; /* one letter a column: l or r */
+    bool failed;       /* memory ran out */
+} lot_report;
+
+void lot_report_begin(lot_report *report, size_t columns, const char *align);
+
+/* Appends the next cell of the current row; printf's format. */
+void lot_report_cell(lot_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints all whole rows, two blanks between columns and none at the end of a line; frees the cells. Returns
+ * false, with nothing printed, where memory ran out. */
+bool lot_report_print(lot_report *report, FILE *out);
+
+/* Replaces in place, as above. */
+void lot_report_clean(char *text);
+
+#endif

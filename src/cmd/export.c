@@ -1,0 +1,175 @@
+/* gpulot export: records as they were gathered, or the raw-results grid. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "io/anonymise.h"
+#include "io/archive_h5.h"
+#include "io/record_json.h"
+#include "io/rows_csv.h"
+
+typedef enum export_format { FORMAT_JSON, FORMAT_CSV } export_format;
+
+typedef struct export_config {
+    const char *file;
+    int format;
+    const char *rank_text;
+    int64_t rank; /* -1: all */
+    bool anonymise;
+} export_config;
+
+static const lot_option options[] = {
+    {.name = "FILE.h5",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(export_config, file),
+     .help = "the archive"},
+    {.name = "--format",
+     .argument = "NAME",
+     .kind = LOT_OPTION_CHOICE,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(export_config, format),
+     .help = "records, or one line for each row of real passes",
+     .choices = "json|csv"},
+    {.name = "--rank",
+     .argument = "N",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(export_config, rank_text),
+     .help = "this rank alone"},
+    {.name = "--anonymise",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(export_config, anonymise),
+     .help = "digests for host names, UUIDs, serials and PCI addresses"},
+};
+
+/* ---- json ---- */
+
+typedef struct json_printer {
+    const lot_aliases *aliases; /* NULL: records as they are */
+    bool array;
+    size_t printed;
+} json_printer;
+
+static lot_status print_anonymous(const lot_aliases *aliases, const char *json, size_t size, lot_error *error)
+{
+    lot_record record;
+    char *changed = NULL;
+    size_t changed_size = 0;
+    lot_status status = lot_record_json_read(json, size, &record, error);
+
+    if (status != LOT_OK)
+        return status;
+    status = lot_anonymise_record(aliases, &record, error);
+    if (status == LOT_OK)
+        status = lot_record_json_write(&record, &changed, &changed_size, error);
+    if (status == LOT_OK)
+        (void)fwrite(changed, 1, changed_size, stdout);
+    free(changed);
+    lot_record_free(&record);
+    return status;
+}
+
+static lot_status print_record(void *context, const char *json, size_t size, lot_error *error)
+{
+    json_printer *printer = context;
+    lot_status status = LOT_OK;
+
+    if (printer->array)
+        (void)fputs(printer->printed == 0 ? "[\n" : ",\n", stdout);
+    if (printer->aliases != NULL)
+        status = print_anonymous(printer->aliases, json, size, error);
+    else
+        (void)fwrite(json, 1, size, stdout);
+    printer->printed++;
+    return status;
+}
+
+static lot_status export_json(const export_config *config, const lot_aliases *aliases, lot_error *error)
+{
+    json_printer printer = {.aliases = aliases, .array = config->rank < 0};
+    const lot_status status =
+        lot_archive_each_record(config->file, config->rank, print_record, &printer, error);
+
+    if (status != LOT_OK)
+        return status;
+    (void)fputs(!printer.array ? "\n" : printer.printed == 0 ? "[]\n" : "\n]\n", stdout);
+    return LOT_OK;
+}
+
+/* ---- csv ---- */
+
+static lot_status export_csv(const export_config *config, const lot_aliases *aliases, lot_error *error)
+{
+    bool found = config->rank < 0;
+    lot_run run;
+    lot_status status = lot_archive_read(config->file, true, &run, error);
+
+    if (status != LOT_OK)
+        return status;
+    for (size_t i = 0; i < run.device_count; i++)
+        found = found || run.devices[i].identity.rank == config->rank;
+    if (!found)
+        status = lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", config->file,
+                               (long long)config->rank);
+    else
+        lot_rows_csv_header(stdout);
+    for (size_t i = 0; status == LOT_OK && i < run.device_count; i++) {
+        lot_record_head *head = &run.devices[i];
+        const size_t first = run.first_phase[i];
+
+        if (config->rank >= 0 && head->identity.rank != config->rank)
+            continue;
+        if (aliases != NULL)
+            status = lot_anonymise_head(aliases, head, error);
+        if (status == LOT_OK)
+            lot_rows_csv_rank(stdout, head, run.phases + first, run.first_phase[i + 1] - first);
+    }
+    lot_run_free(&run);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static lot_status collect_aliases(const char *file, lot_aliases **aliases, lot_error *error)
+{
+    lot_run run;
+    lot_status status = lot_archive_read_devices(file, &run, error);
+
+    if (status != LOT_OK)
+        return status;
+    status = lot_aliases_collect(run.devices, run.device_count, aliases, error);
+    lot_run_free(&run);
+    return status;
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    export_config config = *(const export_config *)options_given;
+    lot_aliases *aliases = NULL;
+    lot_status status = lot_command_rank(config.rank_text, &config.rank, error);
+
+    if (status == LOT_OK && config.anonymise)
+        status = collect_aliases(config.file, &aliases, error);
+    if (status == LOT_OK && config.format == FORMAT_JSON)
+        status = export_json(&config, aliases, error);
+    else if (status == LOT_OK)
+        status = export_csv(&config, aliases, error);
+    lot_aliases_free(aliases);
+    return status;
+}
+
+const lot_command lot_command_export = {
+    .name = "export",
+    .summary = "an archive's records as JSON, or its passes as CSV",
+    .synopsis = "FILE.h5 --format json|csv [options]",
+    .description =
+        "Prints an archive's records as they were gathered: an array, or with --rank one object. csv is the\n"
+        "raw-results grid: one line for each row of real passes. --anonymise puts short digests, the same "
+        "in\n"
+        "every export, in the place of names that tell whose machine it was.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(export_config),
+    .run = run,
+};

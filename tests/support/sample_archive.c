@@ -1,0 +1,111 @@
+/* Writes an archive of known content, for the command-line cases:
+ *
+ *     sample_archive OUT.h5 RANKS REPEATS [KIND]
+ *
+ * KIND: plain (default); simulated; host (a CPU); failed (rank 1 ran out of memory and its error names rank
+ * 0's host). sample_archive --spool DIR RANKS REPEATS writes
+ * the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/options.h"
+#include "io/archive_h5.h"
+#include "io/record_json.h"
+#include "io/spool.h"
+#include "support/sample.h"
+
+static void must(lot_status status, const lot_error *error)
+{
+    if (status == LOT_OK)
+        return;
+    (void)fprintf(stderr, "sample_archive: %s\n", error->text);
+    exit(3);
+}
+
+static void make_kind(lot_record *record, const char *kind)
+{
+    lot_record_head *head = &record->head;
+    const lot_error memory = {LOT_DEVICE_MEMORY, 2, "cudaMalloc",
+                              "cudaMalloc of 4096 bytes on 0000:02:00.0 of node00.example failed"};
+
+    if (strcmp(kind, "simulated") == 0) {
+        head->device.simulated = 1;
+    } else if (strcmp(kind, "host") == 0) {
+        sample_text(head->device.kind, sizeof head->device.kind, "host");
+        sample_text(head->device.name, sizeof head->device.name, "Sample CPU");
+    } else if (strcmp(kind, "failed") == 0 && head->identity.rank == 1) {
+        record->phase_count = 4;
+        lot_record_fail(record, "warm_forward", &memory);
+        head->verification.passed = LOT_NULL_BOOL;
+        head->outcome.warm_median_seconds = head->outcome.warm_median_device_seconds =
+            record->phases[0].device_seconds;
+        lot_record_count(record);
+    }
+}
+
+static void write_archive(const char *path, int64_t ranks, int64_t repeats, const char *kind)
+{
+    lot_archive_writer *writer = NULL;
+    lot_run_header header;
+    lot_error error = {0};
+
+    must(lot_archive_create(path, &writer, &error), &error);
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        lot_record record;
+        char *json = NULL;
+        size_t size = 0;
+
+        sample_record(&record, rank, ranks, repeats);
+        make_kind(&record, kind);
+        must(lot_record_json_write(&record, &json, &size, &error), &error);
+        must(lot_archive_append(writer, &record, json, size, &error), &error);
+        free(json);
+        lot_record_free(&record);
+    }
+    sample_header(&header, ranks);
+    header.simulated = strcmp(kind, "simulated") == 0;
+    must(lot_archive_finish(writer, &header, NULL, &error), &error);
+}
+
+static void write_spool(const char *folder, int64_t ranks, int64_t repeats)
+{
+    lot_error error = {0};
+
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        lot_spool *spool = NULL;
+        lot_record record;
+        char *json = NULL;
+        size_t size = 0;
+
+        if (rank == 1)
+            continue;
+        sample_record(&record, rank, ranks, repeats);
+        must(lot_spool_open(folder, rank, &spool, &error), &error);
+        must(lot_spool_head(spool, &record, &error), &error);
+        for (size_t i = 0; i < record.phase_count; i++)
+            must(lot_spool_phase(spool, &record.phases[i], &error), &error);
+        must(lot_record_json_write(&record, &json, &size, &error), &error);
+        if (rank + 1 < ranks)
+            must(lot_spool_end(spool, json, size, &error), &error);
+        lot_spool_close(spool, false);
+        free(json);
+        lot_record_free(&record);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const bool spool = argc > 1 && strcmp(argv[1], "--spool") == 0;
+    const int first = spool ? 2 : 1;
+    int64_t ranks, repeats;
+
+    if (argc < first + 3 || !lot_parse_integer(argv[first + 1], &ranks) ||
+        !lot_parse_integer(argv[first + 2], &repeats))
+        return 2;
+    if (spool)
+        write_spool(argv[first], ranks, repeats);
+    else
+        write_archive(argv[first], ranks, repeats, argc > 4 ? argv[4] : "plain");
+    return 0;
+}
