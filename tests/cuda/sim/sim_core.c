@@ -1,5 +1,6 @@
 #include "sim_core.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -143,6 +144,7 @@ cudaError_t sim_device_ready(sim_device *device)
     busy = sim_fault_hit(SIM_FAULT_BUSY, device->unit.gpu);
     if (busy != NULL)
         return (cudaError_t)busy->code;
+    (void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* beside this library; stays loaded */
     device->context_bytes = SIM_CONTEXT_BYTES;
     sim_memory_open(device);
     sim_pool_open(device);

@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 DESTDIR="$scratch" "$1" --install "$2" >/dev/null
 [ -n "$(find "$scratch" -type f -name gpulot)" ] || { echo "the program was not installed"; exit 1; }
-if find "$scratch" -name 'libcudart*' -o -name 'libcublasLt*' -o -name 'libnvidia-ml*' | grep .; then
+if find "$scratch" -name 'libcudart*' -o -name 'libcublasLt*' -o -name 'libnvidia-ml*' -o -name 'libcuda.*' | grep .; then
     echo "a CUDA library is installed"
     exit 1
 fi
