@@ -31,13 +31,19 @@ typedef struct comment_keys {
     bool is_example;
 } comment_keys;
 
+/* The hash stands beside the index so that most steps of a search touch the table alone. */
+typedef struct name_slot {
+    uint32_t hash;
+    uint32_t number; /* index in the catalogue's tariffs + 1; 0: free */
+} name_slot;
+
 typedef struct catalogue_reader {
     const char *name; /* of the file, for the error */
     const lot_tariffs_reading *reading;
     const lot_tariffs_columns *columns;
     lot_catalogue catalogue;
     size_t capacity;   /* of catalogue.tariffs */
-    uint32_t *slots;   /* open addressing by the model's name: index in tariffs + 1, 0 where free */
+    name_slot *slots;  /* open addressing by the name of the model */
     size_t slot_count; /* a power of two, 0 before the first model */
     comment_keys seen;
     header_state header;
@@ -185,23 +191,25 @@ lot_status lot_tariffs_map(const char *text, lot_tariffs_columns *columns, lot_e
 /* ---- models ---- */
 
 /* FNV-1a, with the upper bits folded in because the table takes the lower ones. */
-static size_t hash(const char *text)
+static uint32_t hash(const char *text)
 {
     uint64_t value = 14695981039346656037u;
 
     for (; *text != '\0'; text++)
         value = (value ^ (unsigned char)*text) * 1099511628211u;
-    return (size_t)(value ^ (value >> 32));
+    return (uint32_t)(value ^ (value >> 32));
 }
 
-static size_t find_slot(const catalogue_reader *reader, const char *gpu)
+/* The slot of the model with that name, or the free one where it would stand. */
+static name_slot *find_slot(const catalogue_reader *reader, const char *gpu, uint32_t hashed)
 {
-    size_t slot = hash(gpu) & (reader->slot_count - 1);
+    const lot_tariff *tariffs = reader->catalogue.tariffs;
+    size_t slot = hashed & (reader->slot_count - 1);
 
-    while (reader->slots[slot] != 0 &&
-           strcmp(reader->catalogue.tariffs[reader->slots[slot] - 1].gpu, gpu) != 0)
+    while (reader->slots[slot].number != 0 && (reader->slots[slot].hash != hashed ||
+                                               strcmp(tariffs[reader->slots[slot].number - 1].gpu, gpu) != 0))
         slot = (slot + 1) & (reader->slot_count - 1);
-    return slot;
+    return &reader->slots[slot];
 }
 
 /* Room for one more model; the table stays at most half full. */
@@ -210,7 +218,9 @@ static bool make_room(catalogue_reader *reader)
     lot_catalogue *catalogue = &reader->catalogue;
     const size_t capacity = reader->capacity == 0 ? 64 : 2 * reader->capacity;
     lot_tariff *tariffs;
-    uint32_t *slots;
+    name_slot *slots;
+    name_slot *old = reader->slots;
+    const size_t old_count = reader->slot_count;
 
     if (catalogue->tariff_count < reader->capacity)
         return true;
@@ -222,12 +232,13 @@ static bool make_room(catalogue_reader *reader)
         free(slots);
         return false;
     }
-    free(reader->slots);
     reader->slots = slots;
     reader->slot_count = 2 * capacity;
     reader->capacity = capacity;
-    for (size_t i = 0; i < catalogue->tariff_count; i++)
-        slots[find_slot(reader, tariffs[i].gpu)] = (uint32_t)(i + 1);
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].number != 0)
+            *find_slot(reader, tariffs[old[i].number - 1].gpu, old[i].hash) = old[i];
+    free(old);
     return true;
 }
 
@@ -235,21 +246,23 @@ static bool make_room(catalogue_reader *reader)
 static lot_tariff *model(catalogue_reader *reader, const char *gpu, int64_t line)
 {
     lot_catalogue *catalogue = &reader->catalogue;
+    const uint32_t hashed = hash(gpu);
     lot_tariff *tariff;
-    size_t slot;
+    name_slot *slot;
 
     if (!make_room(reader))
         return NULL;
-    slot = find_slot(reader, gpu);
-    if (reader->slots[slot] != 0)
-        return &catalogue->tariffs[reader->slots[slot] - 1];
+    slot = find_slot(reader, gpu, hashed);
+    if (slot->number != 0)
+        return &catalogue->tariffs[slot->number - 1];
     tariff = &catalogue->tariffs[catalogue->tariff_count];
     memset(tariff, 0, sizeof *tariff);
     tariff->gpu = strdup(gpu);
     tariff->first_line = line;
     if (tariff->gpu == NULL)
         return NULL;
-    reader->slots[slot] = (uint32_t)++catalogue->tariff_count;
+    slot->hash = hashed;
+    slot->number = (uint32_t)++catalogue->tariff_count;
     return tariff;
 }
 
