@@ -14,10 +14,14 @@ typedef struct lot_command {
     const char *description; /* a short paragraph for --help */
     const lot_option *options;
     size_t option_count;
+    const lot_option *(*table)(size_t *count); /* where the table lives elsewhere; options is NULL then */
     size_t config_size;
     /* Does the command. Results go to stdout; returns the status whose exit code the process takes. An error
      * filled here is printed by main, once, on stderr. LOT_FLAGGED may come with an empty error text. */
     lot_status (*run)(const void *config, lot_error *error);
+    /* Called instead of run where the options are refused, with what is wrong in *error; NULL for most
+     * commands. A command of several processes lets them agree here, so that one of them speaks for all. */
+    lot_status (*refused)(lot_error *error);
 } lot_command;
 
 /* The value of a --rank option: -1 where `text` is NULL, LOT_USAGE where it is no rank. */

@@ -14,6 +14,8 @@ static const lot_command *const commands[] = {
     &lot_command_price,
     &lot_command_tariffs,
     &lot_command_manifest,
+    &lot_command_estimate, &lot_command_price,   &lot_command_tariffs,
+    &lot_command_manifest, &lot_command_measure,
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
@@ -30,10 +32,21 @@ static void print_usage(FILE *out)
                        "exit status: 0 done and good, 1 done and the answer is bad, 2 refused, 3 failure\n");
 }
 
+static const lot_option *table_of(const lot_command *command, size_t *count)
+{
+    if (command->table != NULL)
+        return command->table(count);
+    *count = command->option_count;
+    return command->options;
+}
+
 static void print_help(const lot_command *command)
 {
+    size_t count;
+    const lot_option *options = table_of(command, &count);
+
     printf("usage: gpulot %s %s\n\n%s\n\n", command->name, command->synopsis, command->description);
-    lot_options_help(command->options, command->option_count, stdout);
+    lot_options_help(options, count, stdout);
     printf("  %-26s  %s\n", "--help", "show this and exit");
 }
 
@@ -58,17 +71,20 @@ static lot_status flush_results(lot_status status, lot_error *error)
 static lot_status run(const lot_command *command, int argc, char **argv, lot_error *error)
 {
     void *config = calloc(1, command->config_size);
+    size_t count;
+    const lot_option *options = table_of(command, &count);
     lot_status status;
     bool help = false;
 
     if (config == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the options");
-    status = lot_options_parse(command->options, command->option_count, argc, argv, config,
-                               command->config_size, &help, error);
+    status = lot_options_parse(options, count, argc, argv, config, command->config_size, &help, error);
     if (status == LOT_OK && help)
         print_help(command);
     else if (status == LOT_OK)
         status = command->run(config, error);
+    else if (command->refused != NULL)
+        status = command->refused(error);
     status = flush_results(status, error);
     free(config);
     return status;

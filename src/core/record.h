@@ -28,6 +28,7 @@
     X(STR, device_spec, 96, "", "--device")                                                                  \
     X(STR, binding_reason, 96, "", "why this rank took this device")                                         \
     X(STR, visible_devices, 128, "", "CUDA_VISIBLE_DEVICES as this rank saw it")                             \
+    X(I64, visible_count, 0, "", "devices of the kind asked for that this rank could see")                   \
     X(STR, slurm_job_id, 16, "", "SLURM_JOB_ID")                                                             \
     X(STR, slurm_array_task, 16, "", "SLURM_ARRAY_TASK_ID")                                                  \
     X(STR, slurm_step_id, 16, "", "SLURM_STEP_ID")                                                           \

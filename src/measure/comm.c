@@ -15,23 +15,22 @@ static lot_status alone_start(lot_comm **comm, lot_comm_facts *facts, lot_error 
 }
 
 static lot_status alone_gather(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
-                               uint8_t *arrived, double limit_seconds, lot_error *error)
+                               double limit_seconds, lot_error *error)
 {
     (void)comm, (void)point, (void)limit_seconds, (void)error;
     memcpy(all, mine, bytes);
-    if (arrived != NULL)
-        arrived[0] = 1;
     return LOT_OK;
 }
 
-static lot_status alone_broadcast(lot_comm *comm, const char *point, void *data, size_t bytes, const uint8_t *reach,
+static lot_status alone_broadcast(lot_comm *comm, const char *point, void *data, size_t bytes,
                                   double limit_seconds, lot_error *error)
 {
-    (void)comm, (void)point, (void)data, (void)bytes, (void)reach, (void)limit_seconds, (void)error;
+    (void)comm, (void)point, (void)data, (void)bytes, (void)limit_seconds, (void)error;
     return LOT_OK;
 }
 
-static lot_status alone_send(lot_comm *comm, const void *data, size_t bytes, double limit_seconds, lot_error *error)
+static lot_status alone_send(lot_comm *comm, const void *data, size_t bytes, double limit_seconds,
+                             lot_error *error)
 {
     (void)comm, (void)data, (void)bytes, (void)limit_seconds;
     return lot_error_set(error, LOT_INTERNAL, "send", 0, "a single process has nobody to send to");
@@ -44,9 +43,10 @@ static lot_status alone_receive(lot_comm *comm, int rank, void **data, size_t *b
     return lot_error_set(error, LOT_INTERNAL, "receive", 0, "a single process has no rank %d", rank);
 }
 
-static void alone_stop(lot_comm *comm, int everyone_is_here)
+static int alone_stop(lot_comm *comm, int everyone_is_here)
 {
-    (void)comm, (void)everyone_is_here;
+    (void)comm;
+    return everyone_is_here;
 }
 
 const lot_comm_module lot_comm_alone = {
@@ -71,52 +71,52 @@ static void worst_of(const lot_vote *votes, int size, lot_vote *worst)
             *worst = votes[i];
 }
 
-/* Rank 0 hears all votes and tells the worst. A rank that does not come makes the meeting a timeout, and those who
- * came are still told. */
+static void set_vote(lot_vote *vote, int rank, const lot_error *error)
+{
+    memset(vote, 0, sizeof *vote);
+    vote->status = error->status;
+    vote->rank = rank;
+    vote->code = error->code;
+    (void)snprintf(vote->call, sizeof vote->call, "%s", error->call);
+    (void)snprintf(vote->text, sizeof vote->text, "%s", error->text);
+}
+
+/* Rank 0 hears all votes and takes the worst. That a rank did not come is itself a vote. */
 static lot_status count_votes(const lot_team *team, const char *point, lot_vote *vote, lot_error *error)
 {
     const int size = team->facts.size;
     lot_vote *votes = calloc((size_t)size, sizeof *votes);
-    uint8_t *arrived = calloc((size_t)size, 1);
     lot_status status;
 
-    if (votes == NULL || arrived == NULL) {
-        status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the votes of %d ranks", size);
-    } else {
-        status = team->module->gather(team->comm, point, vote, sizeof *vote, votes, arrived, team->limit_seconds,
-                                      error);
-        if (status == LOT_OK) {
-            worst_of(votes, size, vote);
-        } else {
-            vote->status = status;
-            vote->code = error->code;
-            (void)snprintf(vote->call, sizeof vote->call, "%s", error->call);
-            (void)snprintf(vote->text, sizeof vote->text, "%s", error->text);
-        }
-        status = team->module->broadcast(team->comm, point, vote, sizeof *vote, arrived, team->limit_seconds, error);
-    }
+    if (votes == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the votes of %d ranks", size);
+    status = team->module->gather(team->comm, point, vote, sizeof *vote, votes, team->limit_seconds, error);
+    worst_of(votes, size, vote);
+    if (status != LOT_OK && lot_status_exit((lot_status)vote->status) <= lot_status_exit(status))
+        set_vote(vote, 0, error);
     free(votes);
-    free(arrived);
-    return status;
+    return LOT_OK;
 }
 
-lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *error)
+lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *verdict,
+                          lot_error *error)
 {
-    lot_vote vote = {.status = mine->status, .rank = team->facts.rank, .code = mine->code};
+    lot_vote vote;
     lot_status status;
 
-    (void)snprintf(vote.call, sizeof vote.call, "%s", mine->call);
-    (void)snprintf(vote.text, sizeof vote.text, "%s", mine->text);
-    if (team->facts.rank == 0) {
-        status = count_votes(team, point, &vote, error);
-    } else {
-        status = team->module->gather(team->comm, point, &vote, sizeof vote, NULL, NULL, team->limit_seconds, error);
-        if (status == LOT_OK)
-            status = team->module->broadcast(team->comm, point, &vote, sizeof vote, NULL, team->limit_seconds, error);
-    }
-    if (status != LOT_OK || vote.status == LOT_OK)
+    set_vote(&vote, team->facts.rank, mine);
+    status = team->facts.rank == 0 ? count_votes(team, point, &vote, error)
+                                   : team->module->gather(team->comm, point, &vote, sizeof vote, NULL,
+                                                          team->limit_seconds, error);
+    if (status == LOT_OK)
+        status = team->module->broadcast(team->comm, point, &vote, sizeof vote, team->limit_seconds, error);
+    if (status != LOT_OK)
         return status;
-    if (vote.rank == 0)
-        return lot_error_set(error, (lot_status)vote.status, vote.call, vote.code, "%s", vote.text);
-    return lot_error_set(error, (lot_status)vote.status, vote.call, vote.code, "rank %d: %s", vote.rank, vote.text);
+    memset(verdict, 0, sizeof *verdict);
+    if (vote.status != LOT_OK && vote.rank == 0)
+        (void)lot_error_set(verdict, (lot_status)vote.status, vote.call, vote.code, "%s", vote.text);
+    else if (vote.status != LOT_OK)
+        (void)lot_error_set(verdict, (lot_status)vote.status, vote.call, vote.code, "rank %d: %s", vote.rank,
+                            vote.text);
+    return LOT_OK;
 }

@@ -1,5 +1,5 @@
-/* How the ranks of one run meet: few fixed points, every wait limited. Two real ways: alone (one process, no MPI)
- * and MPI, which is a module, so that nothing but a measurement under a launcher ever loads it. */
+/* How the ranks of one run meet: few fixed points, every wait limited. Two real ways: alone (one process, no
+ * MPI) and MPI, which is a module, so that nothing but a measurement under a launcher ever loads it. */
 #ifndef GPULOT_MEASURE_COMM_H
 #define GPULOT_MEASURE_COMM_H
 
@@ -28,25 +28,28 @@ typedef struct lot_comm_module {
 
     lot_status (*start)(lot_comm **comm, lot_comm_facts *facts, lot_error *error);
 
-    /* Rank 0 receives `bytes` bytes of every rank into all[rank * bytes]; others send `mine` (rank 0's is copied).
-     * `point` names the meeting. LOT_TIMEOUT on rank 0 names the ranks that did not come within `limit_seconds`;
-     * arrived[rank] then says who did (rank 0 only; NULL allowed). */
+    /* Rank 0 receives `bytes` bytes of every rank into all[rank * bytes] (its own are copied); the others
+     * send `mine` and may pass NULL for `all`. `point` names the meeting. LOT_TIMEOUT on rank 0 names the
+     * ranks that did not come within `limit_seconds`; the bytes of those that did are there. A rank that once
+     * did not come is gone: no later meeting waits for it. */
     lot_status (*gather)(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
-                         uint8_t *arrived, double limit_seconds, lot_error *error);
+                         double limit_seconds, lot_error *error);
 
-    /* Rank 0 sends `bytes` bytes to every rank for which reach[rank] is not 0 (NULL: all); others receive. */
-    lot_status (*broadcast)(lot_comm *comm, const char *point, void *data, size_t bytes, const uint8_t *reach,
-                            double limit_seconds, lot_error *error);
+    /* Rank 0 sends `bytes` bytes to every rank that is not gone; the others receive. */
+    lot_status (*broadcast)(lot_comm *comm, const char *point, void *data, size_t bytes, double limit_seconds,
+                            lot_error *error);
 
-    /* A text of any length to rank 0, when rank 0 asks for it; and rank 0's asking. The received text belongs to
-     * the caller. One text at a time is under way. */
-    lot_status (*send)(lot_comm *comm, const void *data, size_t bytes, double limit_seconds, lot_error *error);
+    /* A text of any length to rank 0, when rank 0 asks for it; and rank 0's asking. The received text belongs
+     * to the caller. One text at a time is under way. LOT_LOST at once for a rank that is gone. */
+    lot_status (*send)(lot_comm *comm, const void *data, size_t bytes, double limit_seconds,
+                       lot_error *error);
     lot_status (*receive)(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
                           lot_error *error);
 
-    /* Ends the library where `everyone_is_here`; otherwise leaves it as it is, since ending it would wait for ranks
-     * that do not come: the process must then end by _exit. */
-    void (*stop)(lot_comm *comm, int everyone_is_here);
+    /* Ends the library and returns 1. Where `everyone_is_here` is 0, or a rank is gone, leaves it as it is
+     * and returns 0, since ending it would wait for ranks that do not come: the process must then end by
+     * _exit. */
+    int (*stop)(lot_comm *comm, int everyone_is_here);
 } lot_comm_module;
 
 /* The way for one process alone. */
@@ -69,9 +72,11 @@ typedef struct lot_team {
     double limit_seconds; /* of every wait for another rank */
 } lot_team;
 
-/* A meeting of all ranks. Each brings its own error (LOT_OK and nothing else where all is well). Returns on every
- * rank the same status: that of the lowest rank with the highest exit status, with its text in *error, preceded by
- * "rank N: " unless it is rank 0's. Costs two short messages a rank. */
-lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *error);
+/* A meeting of all ranks. Each brings its own error (status LOT_OK where all is well). *verdict is then the
+ * same on every rank: that of the lowest rank with the highest exit status, its text preceded by "rank N: "
+ * unless it is rank 0's; that a rank did not come is a verdict too. Costs two short messages a rank. Returns
+ * LOT_OK where the meeting took place, whatever the verdict; LOT_TIMEOUT where rank 0 does not answer. */
+lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *verdict,
+                          lot_error *error);
 
 #endif

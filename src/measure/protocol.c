@@ -443,7 +443,11 @@ static void judge(lot_protocol *p)
 
     if (v->passes < 1)
         return;
-    v->passed = v->digests_differing == 0 && v->nonfinite_passes == 0 && v->reference_passed == 1;
+    /* Without a reference (an interrupted run) what is there can be wrong, but not found right. */
+    if (v->digests_differing > 0 || v->nonfinite_passes > 0 || v->reference_passed == 0)
+        v->passed = 0;
+    else if (v->reference_passed == 1)
+        v->passed = 1;
     if (v->digests_differing > 0)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
                             "%lld of %lld passes differ from the first", (long long)v->digests_differing,

@@ -1,8 +1,9 @@
 /* The ranks' meetings over MPI. The only user of mpi.h.
  *
- * Point to point and nonblocking throughout: so rank 0 can name the ranks that did not come, and a waiting rank
- * sleeps instead of taking a CPU from one that still measures. Each meeting has a tag of its own, so that a message
- * that comes too late is never taken for one of a later meeting. Only host memory is ever passed to MPI. */
+ * Point to point and nonblocking throughout: so rank 0 can name the ranks that did not come, and a waiting
+ * rank sleeps instead of taking a CPU from one that still measures. Each meeting has a tag of its own, so
+ * that a message that comes too late is never taken for one of a later meeting. Only host memory is ever
+ * passed to MPI. */
 #include <mpi.h>
 
 #include <stdint.h>
@@ -26,7 +27,9 @@ struct lot_comm {
     MPI_Comm world;
     int rank;
     int size;
-    int meeting; /* counted alike on every rank */
+    int meeting;   /* counted alike on every rank */
+    uint8_t *gone; /* rank 0: ranks that once did not come */
+    int any_gone;
 };
 
 static lot_status failed(lot_error *error, const char *call, int code)
@@ -81,6 +84,9 @@ static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error
     }
     (void)MPI_Comm_rank(made->world, &made->rank);
     (void)MPI_Comm_size(made->world, &made->size);
+    made->gone = calloc((size_t)made->size, 1);
+    if (made->gone == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for %d ranks", made->size);
     facts->rank = made->rank;
     facts->size = made->size;
     library_name(facts->library, sizeof facts->library);
@@ -132,7 +138,10 @@ static lot_status wait_for_all(MPI_Request *requests, int count, uint8_t *done, 
     const double until = lot_clock_seconds() + limit;
     double length = NAP_SHORTEST;
 
-    for (*missing = count;;) {
+    *missing = 0;
+    for (int i = 0; i < count; i++)
+        *missing += !done[i];
+    for (;;) {
         const int before = *missing;
 
         for (int i = 0; i < count; i++) {
@@ -154,91 +163,113 @@ static lot_status wait_for_all(MPI_Request *requests, int count, uint8_t *done, 
     }
 }
 
-/* LOT_TIMEOUT with the first few ranks that are missing; their requests are given up. */
-static lot_status name_missing(const char *point, MPI_Request *requests, const uint8_t *done, int count, int missing,
-                               double limit, lot_error *error)
+/* LOT_TIMEOUT with the first few ranks that are missing; they are gone from now on. */
+static lot_status name_missing(lot_comm *comm, const char *point, MPI_Request *requests, const uint8_t *done,
+                               int missing, double limit, lot_error *error)
 {
     char list[128] = "";
     int listed = 0;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < comm->size; i++) {
         const size_t used = strlen(list);
 
         if (done[i])
             continue;
         (void)MPI_Cancel(&requests[i]);
         (void)MPI_Request_free(&requests[i]);
+        comm->gone[i] = 1;
+        comm->any_gone = 1;
         if (listed++ < LATE_LISTED)
             (void)snprintf(list + used, sizeof list - used, "%s%d", used == 0 ? "" : ", ", i);
     }
-    return lot_error_set(error, LOT_TIMEOUT, point, missing, "%d of %d ranks did not come to '%s' within %g s: %s%s",
-                         missing, count, point, limit, list, listed > LATE_LISTED ? ", ..." : "");
+    return lot_error_set(error, LOT_TIMEOUT, point, missing,
+                         "%d of %d ranks did not come to '%s' within %g s: %s%s", missing, comm->size, point,
+                         limit, list, listed > LATE_LISTED ? ", ..." : "");
 }
 
-/* Rank 0's side of a meeting: one receive or send a rank, all at once. */
-static lot_status meet_all(lot_comm *comm, const char *point, int tag, char *data, size_t stride, int bytes,
-                           int receive, const uint8_t *reach, uint8_t *arrived, double limit, lot_error *error)
+/* One way of rank 0's side of a meeting. */
+typedef struct exchange {
+    const char *point;
+    char *data;
+    size_t stride; /* between one rank's bytes and the next one's */
+    int bytes;
+    int receive;
+    int tag;
+} exchange;
+
+/* Starts one receive or send a rank; done[rank] is set for those that need none. */
+static lot_status start_all(lot_comm *comm, const exchange *x, MPI_Request *requests, uint8_t *done,
+                            lot_error *error)
+{
+    for (int rank = 0; rank < comm->size; rank++) {
+        char *at = x->data + (size_t)rank * x->stride;
+        int code;
+
+        done[rank] = rank == 0 || comm->gone[rank];
+        if (done[rank])
+            continue;
+        code = x->receive ? MPI_Irecv(at, x->bytes, MPI_BYTE, rank, x->tag, comm->world, &requests[rank])
+                          : MPI_Isend(at, x->bytes, MPI_BYTE, rank, x->tag, comm->world, &requests[rank]);
+        if (code != MPI_SUCCESS)
+            return failed(error, x->receive ? "MPI_Irecv" : "MPI_Isend", code);
+    }
+    return LOT_OK;
+}
+
+static lot_status meet_all(lot_comm *comm, const exchange *x, double limit, lot_error *error)
 {
     MPI_Request *requests = calloc((size_t)comm->size, sizeof(MPI_Request));
     uint8_t *done = calloc((size_t)comm->size, 1);
-    lot_status status = LOT_OK;
+    lot_status status;
     int missing = 0;
 
     if (requests == NULL || done == NULL)
         status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory to meet %d ranks", comm->size);
-    for (int rank = 0; status == LOT_OK && rank < comm->size; rank++) {
-        char *at = data + (size_t)rank * stride;
-        int code = MPI_SUCCESS;
-
-        done[rank] = rank == 0 || (reach != NULL && !reach[rank]);
-        if (!done[rank] && receive)
-            code = MPI_Irecv(at, bytes, MPI_BYTE, rank, tag, comm->world, &requests[rank]);
-        else if (!done[rank])
-            code = MPI_Isend(at, bytes, MPI_BYTE, rank, tag, comm->world, &requests[rank]);
-        if (code != MPI_SUCCESS)
-            status = failed(error, receive ? "MPI_Irecv" : "MPI_Isend", code);
-    }
-    if (status == LOT_OK) {
-        for (int rank = 0; rank < comm->size; rank++)
-            missing += !done[rank];
+    else
+        status = start_all(comm, x, requests, done, error);
+    if (status == LOT_OK)
         status = wait_for_all(requests, comm->size, done, &missing, limit, error);
-    }
-    if (status == LOT_OK && arrived != NULL)
-        memcpy(arrived, done, (size_t)comm->size);
     if (status == LOT_OK && missing > 0)
-        status = name_missing(point, requests, done, comm->size, missing, limit, error);
+        status = name_missing(comm, x->point, requests, done, missing, limit, error);
     free(requests);
     free(done);
     return status;
 }
 
 static lot_status gather(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
-                         uint8_t *arrived, double limit, lot_error *error)
+                         double limit, lot_error *error)
 {
     const int tag = next_tag(comm);
     MPI_Request request;
     int code;
 
     if (comm->rank == 0) {
+        const exchange x = {point, all, bytes, (int)bytes, 1, tag};
+
         memcpy(all, mine, bytes);
-        return meet_all(comm, point, tag, all, bytes, (int)bytes, 1, NULL, arrived, limit, error);
+        return meet_all(comm, &x, limit, error);
     }
     code = MPI_Isend(mine, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
-    return code == MPI_SUCCESS ? wait_for(&request, limit, point, 0, error) : failed(error, "MPI_Isend", code);
+    return code == MPI_SUCCESS ? wait_for(&request, limit, point, 0, error)
+                               : failed(error, "MPI_Isend", code);
 }
 
-static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_t bytes, const uint8_t *reach,
-                            double limit, lot_error *error)
+static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_t bytes, double limit,
+                            lot_error *error)
 {
     const int tag = next_tag(comm);
     MPI_Request request;
     int code;
 
-    if (comm->rank == 0)
-        return meet_all(comm, point, tag, data, 0, (int)bytes, 0, reach, NULL, limit, error);
+    if (comm->rank == 0) {
+        const exchange x = {point, data, 0, (int)bytes, 0, tag};
+
+        return meet_all(comm, &x, limit, error);
+    }
     code = MPI_Irecv(data, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
     /* Rank 0 may itself wait up to the limit for others before it answers. */
-    return code == MPI_SUCCESS ? wait_for(&request, 2 * limit, point, 0, error) : failed(error, "MPI_Irecv", code);
+    return code == MPI_SUCCESS ? wait_for(&request, 2 * limit, point, 0, error)
+                               : failed(error, "MPI_Irecv", code);
 }
 
 static lot_status pass(lot_comm *comm, int receive, void *data, int bytes, int peer, int tag, double limit,
@@ -279,21 +310,30 @@ static lot_status send_text(lot_comm *comm, const void *data, size_t bytes, doub
     return status;
 }
 
-static lot_status receive_text(lot_comm *comm, int rank, void **data, size_t *bytes, double limit, lot_error *error)
+static lot_status receive_text(lot_comm *comm, int rank, void **data, size_t *bytes, double limit,
+                               lot_error *error)
 {
     uint64_t length = 0;
     char ask = 1;
     char *text = NULL;
-    lot_status status = pass(comm, 0, &ask, 1, rank, TAG_ASK, limit, error);
+    lot_status status;
+
+    if (comm->gone[rank])
+        return lot_error_set(error, LOT_LOST, "receive", rank, "rank %d did not come to an earlier meeting",
+                             rank);
+    status = pass(comm, 0, &ask, 1, rank, TAG_ASK, limit, error);
 
     if (status == LOT_OK)
         status = pass(comm, 1, &length, sizeof length, rank, TAG_SIZE, limit, error);
     if (status == LOT_OK && (text = malloc((size_t)length + 1)) == NULL)
-        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the record of rank %d, %llu bytes", rank,
-                               (unsigned long long)length);
+        status =
+            lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the record of rank %d, %llu bytes",
+                          rank, (unsigned long long)length);
     if (status == LOT_OK)
         status = pass_pieces(comm, 1, text, (size_t)length, rank, limit, error);
     if (status != LOT_OK) {
+        comm->gone[rank] = 1;
+        comm->any_gone = 1;
         free(text);
         return status;
     }
@@ -303,13 +343,15 @@ static lot_status receive_text(lot_comm *comm, int rank, void **data, size_t *by
     return LOT_OK;
 }
 
-static void stop(lot_comm *comm, int everyone_is_here)
+static int stop(lot_comm *comm, int everyone_is_here)
 {
-    if (everyone_is_here) {
-        (void)MPI_Comm_free(&comm->world);
-        (void)MPI_Finalize();
-        free(comm);
-    }
+    if (!everyone_is_here || comm->any_gone)
+        return 0;
+    (void)MPI_Comm_free(&comm->world);
+    (void)MPI_Finalize();
+    free(comm->gone);
+    free(comm);
+    return 1;
 }
 
 __attribute__((visibility("default"))) extern const lot_comm_module lot_comm_table;

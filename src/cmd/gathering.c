@@ -1,0 +1,150 @@
+#include "cmd/gathering.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "io/archive_h5.h"
+#include "io/record_json.h"
+
+/* What was seen while the records went by. */
+typedef struct tally {
+    int failed;
+    int lost;
+    int simulated;
+    int64_t first_failed;
+    char first_text[256];
+} tally;
+
+static void count(tally *seen, const lot_record *record)
+{
+    const lot_outcome *outcome = &record->head.outcome;
+
+    seen->simulated |= record->head.device.simulated == 1;
+    if (strcmp(outcome->status, lot_status_name(LOT_OK)) == 0)
+        return;
+    if (seen->failed == 0) {
+        seen->first_failed = record->head.identity.rank;
+        (void)lot_field_copy(seen->first_text, sizeof seen->first_text, outcome->error_text);
+    }
+    seen->failed++;
+    seen->lost += strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0;
+}
+
+/* A record that says only that its rank did not answer. */
+static lot_status make_lost(const lot_gathering *gathering, int rank, const lot_error *why, char **json,
+                            size_t *size, lot_error *error)
+{
+    lot_record record;
+    lot_error lost;
+    lot_status status;
+
+    lot_record_init(&record);
+    record.head.identity.rank = rank;
+    record.head.identity.size = gathering->team->facts.size;
+    (void)lot_field_copy(record.head.identity.run_id, sizeof record.head.identity.run_id, gathering->run_id);
+    (void)lot_error_set(&lost, LOT_LOST, why->call, why->code, "the rank did not hand in its record: %s",
+                        why->text);
+    lot_record_fail(&record, "gather", &lost);
+    record.head.outcome.phase_rows = record.head.outcome.warm_rows = 0;
+    status = lot_record_json_write(&record, json, size, error);
+    lot_record_free(&record);
+    return status;
+}
+
+static lot_status append(lot_archive_writer *writer, const char *json, size_t size, tally *seen,
+                         lot_error *error)
+{
+    lot_record record;
+    lot_status status = lot_record_json_read(json, size, &record, error);
+
+    if (status != LOT_OK)
+        return status;
+    count(seen, &record);
+    status = lot_archive_append(writer, &record, json, size, error);
+    lot_record_free(&record);
+    return status;
+}
+
+static lot_status fetch(const lot_gathering *gathering, int rank, char **json, size_t *size, lot_error *error)
+{
+    const lot_team *team = gathering->team;
+    void *text = NULL;
+    const lot_status status =
+        team->module->receive(team->comm, rank, &text, size, team->limit_seconds, error);
+
+    *json = text;
+    if (status == LOT_TIMEOUT || status == LOT_LOST) {
+        const lot_error why = *error;
+
+        return make_lost(gathering, rank, &why, json, size, error);
+    }
+    return status;
+}
+
+/* Appends all records in rank order. `writer` is NULL where the archive could not be begun and *error says
+ * why: the others are then asked all the same, since they wait for it, and what they send is dropped. */
+static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer, const char *own_json,
+                            size_t own_size, tally *seen, lot_error *error)
+{
+    lot_status status = writer != NULL ? append(writer, own_json, own_size, seen, error) : error->status;
+
+    for (int rank = 1; rank < gathering->team->facts.size; rank++) {
+        char *json = NULL;
+        size_t size = 0;
+        lot_error later = {0};
+        lot_status fetched = fetch(gathering, rank, &json, &size, &later);
+
+        if (fetched == LOT_OK && status == LOT_OK)
+            fetched = append(writer, json, size, seen, &later);
+        free(json);
+        if (status == LOT_OK && fetched != LOT_OK) {
+            status = fetched;
+            *error = later;
+        }
+        lot_progress_step(gathering->progress);
+        lot_progress_draw(gathering->progress);
+    }
+    return status;
+}
+
+lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
+                                 lot_error *error)
+{
+    lot_run_header *header = &gathering->header;
+    lot_archive_writer *writer = NULL;
+    tally seen = {0};
+    lot_error failure = {0};
+    lot_status status;
+
+    lot_clock_utc(header->created_utc, sizeof header->created_utc);
+    (void)lot_archive_create(gathering->output, &writer, &failure);
+    status = write_all(gathering, writer, own_json, size, &seen, &failure);
+    if (status != LOT_OK) {
+        lot_archive_abandon(writer);
+        *error = failure;
+        return status;
+    }
+    (void)snprintf(header->producer, sizeof header->producer, "gpulot %s", GPULOT_VERSION);
+    (void)lot_field_copy(header->run_id, sizeof header->run_id, gathering->run_id);
+    header->ranks = gathering->team->facts.size;
+    header->complete = seen.lost == 0;
+    header->recovered = 0;
+    header->simulated = (int8_t)seen.simulated;
+    status = lot_archive_finish(writer, header, gathering->tariff_json, error);
+    if (status != LOT_OK || seen.failed == 0)
+        return status;
+    return lot_error_set(error, LOT_RANK_FAILED, "measure", seen.failed,
+                         "%d of %d ranks failed, the first is rank %lld: %s", seen.failed,
+                         gathering->team->facts.size, (long long)seen.first_failed, seen.first_text);
+}
+
+lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,
+                                 lot_error *error)
+{
+    const lot_team *team = gathering->team;
+
+    /* Rank 0 asks one rank after the other: the last one waits for all before it. */
+    return team->module->send(team->comm, json, size, team->limit_seconds * team->facts.size, error);
+}

@@ -1,0 +1,32 @@
+/* Rank 0's collecting of all records into one archive, and the others' handing in. */
+#ifndef GPULOT_CMD_GATHERING_H
+#define GPULOT_CMD_GATHERING_H
+
+#include <stddef.h>
+
+#include "cmd/progress.h"
+#include "core/error.h"
+#include "core/run.h"
+#include "measure/comm.h"
+
+typedef struct lot_gathering {
+    const lot_team *team;
+    const char *output; /* path of the archive */
+    const char *run_id;
+    const char *tariff_json; /* NULL where there is none */
+    lot_run_header
+        header; /* label, ended_by and elapsed_seconds set by the caller; the rest is filled here */
+    lot_progress *progress;
+} lot_gathering;
+
+/* Rank 0: writes the archive from its own record and those of all others, asked for one after another, so
+ * that one is in memory at a time. A rank that does not answer is typed lost. LOT_RANK_FAILED where a record
+ * says that its rank failed: the archive is complete then. Other failures mean that there is no archive. */
+lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
+                                 lot_error *error);
+
+/* Other ranks: hands in the record when rank 0 asks for it. */
+lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,
+                                 lot_error *error);
+
+#endif

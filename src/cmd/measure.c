@@ -1,0 +1,594 @@
+/* gpulot measure: leads one rank from its arguments to the archive. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/gathering.h"
+#include "cmd/price_at_launch.h"
+#include "cmd/progress.h"
+#include "core/clock.h"
+#include "gpu/loader.h"
+#include "io/archive_h5.h"
+#include "io/record_json.h"
+#include "io/spool.h"
+#include "measure/bind.h"
+#include "measure/comm.h"
+#include "measure/config.h"
+#include "measure/host.h"
+#include "measure/launch.h"
+#include "measure/ledger.h"
+#include "measure/protocol.h"
+#include "measure/worker.h"
+
+#define FIRST_MEETING "start"
+
+/* The one thing that a signal handler can reach. */
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+}
+
+/* One rank's measurement. */
+typedef struct measurement {
+    lot_measure_config config;
+    lot_launch launch;
+    lot_team team;
+    lot_worker *worker;
+    lot_protocol protocol;
+    lot_record record;
+    lot_progress progress;
+    lot_spool *spool;
+    char spool_folder[PATH_MAX];
+    char run_id[40];
+    char *tariff_json;
+    int opened;      /* the device was asked for, whether it opened or not */
+    lot_error ended; /* what ended the phases early; LOT_OK where nothing did */
+} measurement;
+
+static const char *from_process(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        (void)sigaction(numbers[i], &action, NULL);
+}
+
+/* ---- the device ---- */
+
+/* Takes the device that the local rank stands for. A device that is there but broken is a result, not a
+ * refusal: it is noted in the record, and the other ranks measure. */
+static lot_status open_device(measurement *m, lot_error *error)
+{
+    char kind[16];
+    const lot_device_module *module;
+    lot_device_list *list = calloc(1, sizeof *list);
+    lot_identity *identity = &m->record.head.identity;
+    lot_open_request request = {.protocol = &m->protocol, .sharing = 1};
+    const lot_bind_rank rank = {.spec = m->config.device,
+                                .local_rank = m->launch.local_rank,
+                                .local_size = m->launch.local_size,
+                                .allow_shared = m->config.allow_shared};
+    lot_status status;
+
+    m->opened = 1;
+    if (list == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the list of devices");
+    status = lot_bind_parse(m->config.device, kind, sizeof kind, error);
+    if (status == LOT_OK)
+        status = lot_loader_load(kind, &module, error);
+    if (status == LOT_OK)
+        status = module->enumerate(list, error);
+    if (status == LOT_OK)
+        status = lot_bind_choose(&rank, list, &request.ordinal, identity->binding_reason,
+                                 sizeof identity->binding_reason, error);
+    if (status == LOT_OK) {
+        identity->visible_count = (int64_t)list->count;
+        request.module = module;
+        if (strcmp(kind, "host") == 0)
+            request.sharing = m->launch.local_size;
+        status = lot_worker_run(m->worker, lot_protocol_open, &request, m->config.phase_timeout_seconds, NULL,
+                                NULL, error);
+    }
+    free(list);
+    if (status != LOT_OK && lot_status_exit(status) == 1) {
+        lot_record_fail(&m->record, "device_open", error);
+        m->protocol.failed = 1;
+        status = LOT_OK;
+    }
+    return status;
+}
+
+/* ---- the other ranks ---- */
+
+static lot_status start_team(const lot_launch *launch, lot_team *team, double limit_seconds, lot_error *error)
+{
+    const void *table = &lot_comm_alone;
+    lot_status status = LOT_OK;
+
+    team->limit_seconds = limit_seconds;
+    if (launch->uses_mpi)
+        status = lot_loader_symbol("mpi", LOT_COMM_SYMBOL, 1, &table, error);
+    if (status != LOT_OK)
+        return status;
+    team->module = table;
+    if (team->module->abi != LOT_COMM_ABI || team->module->size != sizeof *team->module)
+        return lot_error_set(
+            error, LOT_MODULE_ABI, "dlopen", 0,
+            "the module mpi is of interface %u, this program needs %u: install both from one version",
+            team->module->abi, LOT_COMM_ABI);
+    return team->module->start(&team->comm, &team->facts, error);
+}
+
+static void set_vote(lot_vote *vote, int rank, const lot_error *error)
+{
+    vote->status = error->status;
+    vote->rank = rank;
+    vote->code = error->code;
+    (void)snprintf(vote->call, sizeof vote->call, "%s", error->call);
+    (void)snprintf(vote->text, sizeof vote->text, "%s", error->text);
+}
+
+/* Rank 0 hears all hellos, checks them and what only it checks, and answers. */
+static lot_status welcome_all(const lot_team *team, const lot_hello *mine, int allow_shared,
+                              lot_status (*last_check)(void *context, lot_error *error), void *context,
+                              lot_welcome *welcome, lot_error *error)
+{
+    const int size = team->facts.size;
+    lot_hello *hellos = calloc((size_t)size, sizeof *hellos);
+    lot_error found = {0};
+    lot_status status;
+
+    if (hellos == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the ledger of %d ranks", size);
+    status = team->module->gather(team->comm, FIRST_MEETING, mine, sizeof *mine, hellos, team->limit_seconds,
+                                  &found);
+    if (status == LOT_OK)
+        status = lot_ledger_check(hellos, size, allow_shared, &found);
+    if (status == LOT_OK && last_check != NULL)
+        (void)last_check(context, &found);
+    set_vote(&welcome->vote, 0, &found);
+    lot_ledger_run_id(welcome->run_id, sizeof welcome->run_id);
+    free(hellos);
+    return team->module->broadcast(team->comm, FIRST_MEETING, welcome, sizeof *welcome, team->limit_seconds,
+                                   error);
+}
+
+/* The first meeting: every rank says who it is and whether it can measure; all learn the same answer. */
+static lot_status meet_first(const lot_team *team, lot_hello *mine, int allow_shared,
+                             lot_status (*last_check)(void *context, lot_error *error), void *context,
+                             lot_welcome *welcome, lot_error *error)
+{
+    lot_status status;
+
+    mine->vote.rank = team->facts.rank;
+    memset(welcome, 0, sizeof *welcome);
+    if (team->facts.rank == 0) {
+        status = welcome_all(team, mine, allow_shared, last_check, context, welcome, error);
+    } else {
+        status = team->module->gather(team->comm, FIRST_MEETING, mine, sizeof *mine, NULL,
+                                      team->limit_seconds, error);
+        if (status == LOT_OK)
+            status = team->module->broadcast(team->comm, FIRST_MEETING, welcome, sizeof *welcome,
+                                             team->limit_seconds, error);
+    }
+    if (status != LOT_OK || welcome->vote.status == LOT_OK)
+        return status;
+    return lot_error_set(error, (lot_status)welcome->vote.status, welcome->vote.call, welcome->vote.code,
+                         "%s", welcome->vote.text);
+}
+
+/* What rank 0 checks when all others are well: the price, which needs the number of ranks. */
+static lot_status fix_price(void *context, lot_error *error)
+{
+    measurement *m = context;
+    const lot_launch_price request = {.tariffs = m->config.tariffs,
+                                      .gpu = m->config.gpu,
+                                      .days = m->config.days,
+                                      .lots = m->config.lots,
+                                      .columns = m->config.columns};
+
+    if (m->config.tariffs == NULL)
+        return LOT_OK;
+    return lot_price_at_launch(&request, m->team.facts.size, &m->tariff_json, error);
+}
+
+static lot_status introduce(measurement *m, const lot_error *mine, lot_error *error)
+{
+    const lot_device_facts *device = &m->record.head.device;
+    lot_hello hello;
+    lot_welcome welcome;
+    lot_status status;
+
+    memset(&hello, 0, sizeof hello);
+    set_vote(&hello.vote, 0, mine);
+    hello.config_digest = lot_measure_config_digest(&m->config);
+    hello.local_rank = m->launch.local_rank;
+    hello.ordinal = (int32_t)device->ordinal;
+    (void)lot_field_copy(hello.kind, sizeof hello.kind, device->kind);
+    lot_host_name(hello.host, sizeof hello.host);
+    (void)lot_field_copy(hello.uuid, sizeof hello.uuid, device->uuid);
+    (void)lot_field_copy(hello.mig_parent_uuid, sizeof hello.mig_parent_uuid, device->mig_parent_uuid);
+    (void)lot_field_copy(hello.pci_address, sizeof hello.pci_address, device->pci_address);
+    status = meet_first(&m->team, &hello, m->config.allow_shared, fix_price, m, &welcome, error);
+    (void)lot_field_copy(m->run_id, sizeof m->run_id, welcome.run_id);
+    return status;
+}
+
+/* ---- the record's fixed part ---- */
+
+static void fill_identity(measurement *m)
+{
+    lot_identity *identity = &m->record.head.identity;
+
+    identity->rank = m->team.facts.rank;
+    identity->size = m->team.facts.size;
+    identity->local_rank = m->launch.local_rank;
+    identity->local_size = m->launch.local_size;
+    lot_host_name(identity->host, sizeof identity->host);
+    lot_launch_identity(&m->launch, identity);
+    (void)lot_field_copy(identity->run_id, sizeof identity->run_id, m->run_id);
+    (void)lot_field_copy(identity->label, sizeof identity->label,
+                         m->config.label != NULL ? m->config.label : "");
+    (void)lot_field_copy(identity->device_spec, sizeof identity->device_spec, m->config.device);
+    (void)lot_field_copy(m->record.head.environment.mpi_library,
+                         sizeof m->record.head.environment.mpi_library, m->team.facts.library);
+    lot_archive_hdf5_version(m->record.head.environment.hdf5_version,
+                             sizeof m->record.head.environment.hdf5_version);
+}
+
+static lot_status fill_variables(lot_record *record, lot_error *error)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = lot_launch_variable(i)) != NULL; i++) {
+        const char *value = getenv(name);
+        lot_variable *added;
+
+        if (value == NULL)
+            continue;
+        added = lot_record_add_variable(record);
+        if (added == NULL)
+            return lot_error_set(error, LOT_MEMORY, "realloc", 0,
+                                 "no memory for the environment's variables");
+        (void)lot_field_copy(added->name, sizeof added->name, name);
+        (void)lot_field_copy(added->value, sizeof added->value, value);
+    }
+    return LOT_OK;
+}
+
+/* ---- progress on disk ---- */
+
+/* The folder that was asked for, or one beside the archive. A host that does not share the archive's file
+ * system keeps its ranks' progress in its own temporary folder. */
+static lot_status open_spool(measurement *m, lot_error *error)
+{
+    const char *temporary = getenv("TMPDIR");
+    lot_status status;
+
+    if (m->config.spool != NULL)
+        (void)snprintf(m->spool_folder, sizeof m->spool_folder, "%s", m->config.spool);
+    else
+        (void)snprintf(m->spool_folder, sizeof m->spool_folder, "%s.spool-%s", m->config.output, m->run_id);
+    status = lot_spool_open(m->spool_folder, m->team.facts.rank, &m->spool, error);
+    if (status != LOT_OK && m->config.spool == NULL && m->team.facts.rank != 0) {
+        (void)snprintf(m->spool_folder, sizeof m->spool_folder, "%s/gpulot-spool-%s",
+                       temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", m->run_id);
+        status = lot_spool_open(m->spool_folder, m->team.facts.rank, &m->spool, error);
+    }
+    return status == LOT_OK ? lot_spool_head(m->spool, &m->record, error) : status;
+}
+
+static lot_status on_row(void *context, const lot_phase *row, lot_error *error)
+{
+    measurement *m = context;
+
+    lot_progress_step(&m->progress);
+    return lot_spool_phase(m->spool, row, error);
+}
+
+/* ---- the phases ---- */
+
+static int64_t rows_expected(const measurement *m, lot_group group)
+{
+    switch (group) {
+    case LOT_GROUP_LOAD:
+        return 2;
+    case LOT_GROUP_WARM:
+        return m->config.repeats;
+    default:
+        return 1;
+    }
+}
+
+/* One group on this rank. What goes wrong here is in the record and ends this rank's phases, not the other
+ * ranks'. */
+static lot_status run_group(measurement *m, lot_group group, lot_error *error)
+{
+    lot_group_request request = {.protocol = &m->protocol, .group = group};
+    lot_error found = {0};
+    lot_status status;
+
+    lot_progress_stage(&m->progress, lot_group_name(group), rows_expected(m, group));
+    status = lot_worker_run(m->worker, lot_protocol_run, &request, m->config.phase_timeout_seconds,
+                            lot_progress_draw, &m->progress, &found);
+    if (status == LOT_TIMEOUT && !m->protocol.failed) {
+        m->protocol.failed = 1;
+        lot_record_fail(&m->record, m->protocol.at, &found);
+    }
+    if (status == LOT_INTERRUPTED)
+        m->ended = found;
+    return lot_spool_flush(m->spool, 1, error);
+}
+
+/* All groups, every rank beginning each one together. An interruption of one rank ends the phases of all; a
+ * rank that does not come does not. */
+static lot_status run_groups(measurement *m, lot_error *error)
+{
+    lot_error verdict = {0};
+    lot_status status = LOT_OK;
+
+    for (int group = 0; status == LOT_OK && group < LOT_GROUP_COUNT; group++) {
+        status = lot_comm_agree(&m->team, lot_group_name((lot_group)group), &m->ended, &verdict, error);
+        if (status != LOT_OK || lot_status_exit(verdict.status) > 1)
+            break;
+        if (verdict.status == LOT_INTERRUPTED) {
+            m->ended = verdict;
+            break;
+        }
+        status = run_group(m, (lot_group)group, error);
+    }
+    if (status == LOT_OK && lot_status_exit(verdict.status) > 1) {
+        *error = verdict;
+        status = verdict.status;
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+static lot_status hand_over(measurement *m, const char *json, size_t size, lot_error *error)
+{
+    lot_gathering gathering = {.team = &m->team,
+                               .output = m->config.output,
+                               .run_id = m->run_id,
+                               .tariff_json = m->tariff_json,
+                               .progress = &m->progress};
+
+    if (m->team.facts.rank != 0)
+        return lot_gathering_hand_in(&gathering, json, size, error);
+    lot_fields_clear(lot_run_header_fields(), &gathering.header);
+    (void)lot_field_copy(gathering.header.label, sizeof gathering.header.label,
+                         m->config.label != NULL ? m->config.label : "");
+    (void)lot_field_copy(gathering.header.ended_by, sizeof gathering.header.ended_by,
+                         m->ended.status == LOT_INTERRUPTED || m->ended.status == LOT_TIMEOUT ? m->ended.text
+                                                                                              : "completed");
+    gathering.header.elapsed_seconds = lot_clock_seconds() - m->protocol.epoch_seconds;
+    lot_progress_stage(&m->progress, "gather", m->team.facts.size - 1);
+    return lot_gathering_collect(&gathering, json, size, error);
+}
+
+/* Ends the rank's record and brings it to rank 0. LOT_OK, or what *error says is wrong with the run as a
+ * whole. */
+static lot_status conclude(measurement *m, lot_error *error)
+{
+    char *json = NULL;
+    size_t size = 0;
+    lot_error ignored;
+    lot_status status;
+
+    if (!lot_worker_given_up(m->worker) && m->opened)
+        (void)lot_worker_run(m->worker, lot_protocol_close, &m->protocol, m->config.phase_timeout_seconds,
+                             NULL, NULL, &ignored);
+    if (m->ended.status == LOT_INTERRUPTED)
+        lot_record_fail(&m->record, "signal", &m->ended);
+    lot_protocol_conclude(&m->protocol);
+    status = lot_record_json_write(&m->record, &json, &size, error);
+    if (status == LOT_OK)
+        status = lot_spool_end(m->spool, json, size, error);
+    if (status == LOT_OK)
+        status = lot_spool_flush(m->spool, 1, error);
+    if (status == LOT_OK)
+        status = hand_over(m, json, size, error);
+    free(json);
+    if (status == LOT_OK && m->ended.status != LOT_OK) {
+        *error = m->ended;
+        status = m->ended.status;
+    }
+    return status;
+}
+
+/* The progress on disk is of no more use once everything is in the archive. */
+static void end_spool(measurement *m, lot_status verdict)
+{
+    const int complete = lot_status_exit(verdict) <= 1 && verdict != LOT_TIMEOUT && verdict != LOT_LOST;
+
+    if (m->spool == NULL)
+        return;
+    lot_spool_close(m->spool, complete);
+    m->spool = NULL;
+    if (complete)
+        lot_spool_remove_folder(m->spool_folder);
+    else
+        (void)fprintf(stderr,
+                      "gpulot measure: what was measured is kept; to make an archive of it: "
+                      "gpulot recover %s --output %s\n",
+                      m->spool_folder, m->config.output);
+}
+
+/* From the first meeting on; *error is this rank's own so far. */
+static lot_status measure_together(measurement *m, const lot_error *mine, lot_error *error)
+{
+    lot_error own = {0};
+    lot_error verdict = {0};
+    lot_status status = introduce(m, mine, error);
+
+    if (status != LOT_OK)
+        return status;
+    lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
+    fill_identity(m);
+    if (fill_variables(&m->record, &own) == LOT_OK &&
+        lot_measure_config_echo(&m->config, &m->record, &own) == LOT_OK)
+        (void)open_spool(m, &own);
+    status = lot_comm_agree(&m->team, "spool", &own, &verdict, error);
+    if (status == LOT_OK && verdict.status != LOT_OK) {
+        *error = verdict;
+        lot_spool_close(m->spool, 1);
+        lot_spool_remove_folder(m->spool_folder);
+        m->spool = NULL;
+        return verdict.status;
+    }
+    if (status == LOT_OK)
+        status = run_groups(m, error);
+    if (status == LOT_OK) {
+        own = (lot_error){0};
+        (void)conclude(m, &own);
+        status = lot_comm_agree(&m->team, "end", &own, &verdict, error);
+        if (status == LOT_OK && verdict.status != LOT_OK)
+            *error = verdict;
+        status = status == LOT_OK ? verdict.status : status;
+    }
+    lot_progress_end(&m->progress);
+    end_spool(m, status);
+    return status;
+}
+
+/* Everything that this rank can find out alone: *own is its part of the first meeting. */
+static void prepare(measurement *m, lot_error *own)
+{
+    char kind[16];
+
+    if (lot_measure_config_complete(&m->config, own) != LOT_OK ||
+        lot_bind_parse(m->config.device, kind, sizeof kind, own) != LOT_OK ||
+        lot_workload_model(&m->config, &m->record.head.synthetic_model, own) != LOT_OK ||
+        lot_worker_start(&m->worker, own) != LOT_OK)
+        return;
+    m->protocol.worker = m->worker;
+    lot_host_environment(&m->record.head.environment);
+    /* The device comes before MPI where the launcher says which one it is: a library that MPI loads must not
+     * choose. */
+    if (m->launch.local_rank >= 0 && m->launch.local_size >= 0)
+        (void)open_device(m, own);
+}
+
+/* Rank 0 speaks for all, unless it cannot be heard. Ends the process where MPI or a device would not let it
+ * end. */
+static lot_status leave(measurement *m, lot_status status, int met, lot_error *error)
+{
+    const int given_up = m->worker != NULL && lot_worker_given_up(m->worker);
+    int ended = 1;
+
+    if (met && m->team.facts.rank != 0)
+        error->text[0] = '\0';
+    if (m->team.module != NULL)
+        ended = m->team.module->stop(m->team.comm, met);
+    if (!ended || given_up) {
+        if (error->text[0] != '\0')
+            (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
+        (void)fflush(NULL);
+        _exit(lot_status_exit(status));
+    }
+    lot_worker_stop(m->worker);
+    lot_record_free(&m->record);
+    free(m->tariff_json);
+    return status;
+}
+
+static lot_status run(const void *options, lot_error *error)
+{
+    measurement *m = calloc(1, sizeof *m);
+    lot_error own = {0};
+    lot_status status;
+
+    if (m == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the measurement");
+    m->config = *(const lot_measure_config *)options;
+    lot_record_init(&m->record);
+    m->protocol = (lot_protocol){.config = &m->config,
+                                 .record = &m->record,
+                                 .stop = &stop_signal,
+                                 .row = on_row,
+                                 .row_context = m,
+                                 .epoch_seconds = lot_clock_seconds(),
+                                 .schedule = "together"};
+    catch_signals();
+    status = lot_launch_read(from_process, NULL, &m->launch, error);
+    if (status == LOT_OK) {
+        prepare(m, &own);
+        status = start_team(&m->launch, &m->team, m->config.rank_timeout_seconds, error);
+    }
+    if (status == LOT_OK) {
+        if (m->launch.local_rank < 0 || m->launch.local_size < 0) {
+            m->launch.local_rank = m->team.facts.local_rank;
+            m->launch.local_size = m->team.facts.local_size;
+        }
+        if (own.status == LOT_OK && !m->opened)
+            (void)open_device(m, &own);
+        if (own.status == LOT_OK && m->team.facts.rank == 0)
+            (void)lot_archive_check_output(m->config.output, &own);
+        status = measure_together(m, &own, error);
+    }
+    status = leave(m, status, status != LOT_TIMEOUT, error);
+    free(m);
+    return status;
+}
+
+/* The options were refused on this rank. The others may have got the same ones, and wait in the first
+ * meeting. */
+static lot_status refused(lot_error *error)
+{
+    lot_launch launch;
+    lot_team team = {0};
+    lot_hello hello;
+    lot_welcome welcome;
+    lot_error later;
+    const lot_status status = error->status;
+
+    if (lot_launch_read(from_process, NULL, &launch, &later) != LOT_OK || !launch.uses_mpi ||
+        launch.size == 1)
+        return status;
+    if (start_team(&launch, &team, 60, &later) != LOT_OK)
+        return status;
+    memset(&hello, 0, sizeof hello);
+    set_vote(&hello.vote, 0, error);
+    (void)meet_first(&team, &hello, 1, NULL, NULL, &welcome, &later);
+    if (team.facts.rank == 0)
+        *error = later;
+    else
+        error->text[0] = '\0';
+    (void)team.module->stop(team.comm, 1);
+    return later.status == LOT_OK ? status : later.status;
+}
+
+const lot_command lot_command_measure = {
+    .name = "measure",
+    .summary = "measure one device a rank into an archive; started with mpirun or srun",
+    .synopsis = "--device SPEC --output FILE.h5 [options]",
+    .description = "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks "
+                   "into one HDF5\n"
+                   "archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a "
+                   "launcher it is one\n"
+                   "rank. The device 'host' is this CPU, measured as such. There is no default device. On "
+                   "SIGINT, SIGTERM,\n"
+                   "SIGUSR1, SIGUSR2 or SIGHUP it stops at the next pass and keeps what is measured, with "
+                   "exit status 1.",
+    .table = lot_measure_options,
+    .config_size = sizeof(lot_measure_config),
+    .run = run,
+    .refused = refused,
+};
