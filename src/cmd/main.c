@@ -6,17 +6,19 @@
 
 #include "cmd/command.h"
 
+/* In the order of a rental's life; one a line, so that a new one is one new line. */
+/* clang-format off */
 static const lot_command *const commands[] = {
     &lot_command_estimate,
+    &lot_command_measure,
     &lot_command_show,
     &lot_command_export,
     &lot_command_recover,
     &lot_command_price,
     &lot_command_tariffs,
     &lot_command_manifest,
-    &lot_command_estimate, &lot_command_price,   &lot_command_tariffs,
-    &lot_command_manifest, &lot_command_measure,
 };
+/* clang-format on */
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
 
