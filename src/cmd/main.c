@@ -10,6 +10,7 @@
 /* clang-format off */
 static const lot_command *const commands[] = {
     &lot_command_estimate,
+    &lot_command_environment,
     &lot_command_measure,
     &lot_command_show,
     &lot_command_export,

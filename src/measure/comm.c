@@ -6,6 +6,12 @@
 
 /* ---- one process alone ---- */
 
+static void alone_library(char *name, size_t size)
+{
+    if (size > 0)
+        name[0] = '\0';
+}
+
 static lot_status alone_start(lot_comm **comm, lot_comm_facts *facts, lot_error *error)
 {
     (void)error;
@@ -53,6 +59,7 @@ const lot_comm_module lot_comm_alone = {
     .abi = LOT_COMM_ABI,
     .size = sizeof(lot_comm_module),
     .name = "alone",
+    .library = alone_library,
     .start = alone_start,
     .gather = alone_gather,
     .broadcast = alone_broadcast,

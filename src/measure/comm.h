@@ -26,6 +26,9 @@ typedef struct lot_comm_module {
     uint32_t size; /* sizeof(lot_comm_module) */
     const char *name;
 
+    /* Name and version of the library, without starting it; "" where there is none. */
+    void (*library)(char *name, size_t size);
+
     lot_status (*start)(lot_comm **comm, lot_comm_facts *facts, lot_error *error);
 
     /* Rank 0 receives `bytes` bytes of every rank into all[rank * bytes] (its own are copied); the others

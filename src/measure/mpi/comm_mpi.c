@@ -360,6 +360,7 @@ __attribute__((visibility("default"))) const lot_comm_module lot_comm_table = {
     .abi = LOT_COMM_ABI,
     .size = sizeof(lot_comm_module),
     .name = "mpi",
+    .library = library_name,
     .start = start,
     .gather = gather,
     .broadcast = broadcast,

@@ -1,0 +1,209 @@
+/* gpulot environment: what this machine offers, as JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "core/record.h"
+#include "gpu/loader.h"
+#include "io/archive_h5.h"
+#include "io/json_text.h"
+#include "measure/bind.h"
+#include "measure/comm.h"
+#include "measure/host.h"
+#include "measure/launch.h"
+
+typedef struct environment_config {
+    const char *device;
+    bool json;
+} environment_config;
+
+static const lot_option options[] = {
+    {.name = "--device",
+     .argument = "SPEC",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(environment_config, device),
+     .help = "look for devices of this kind too: host, cuda:local, cuda:N, ..."},
+    {.name = "--json",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(environment_config, json),
+     .help = "accepted for likeness with other commands: the answer is always JSON"},
+};
+
+/* A member that is a text, or null where it is empty. */
+static void text_member(lot_json_text *json, const char *key, const char *value)
+{
+    lot_json_key(json, key);
+    if (value[0] == '\0')
+        lot_json_null(json);
+    else
+        lot_json_string(json, value);
+}
+
+static void field_member(lot_json_text *json, const lot_field *field, const void *record)
+{
+    const char *at = (const char *)record + field->offset;
+
+    lot_json_key(json, field->name);
+    if (lot_field_is_null(field, record)) {
+        lot_json_null(json);
+        return;
+    }
+    switch (field->kind) {
+    case LOT_KIND_I64:
+        lot_json_integer(json, *(const int64_t *)(const void *)at);
+        break;
+    case LOT_KIND_F64:
+        lot_json_number(json, *(const double *)(const void *)at);
+        break;
+    case LOT_KIND_STR:
+        lot_json_string(json, at);
+        break;
+    case LOT_KIND_BOOL:
+        lot_json_bool(json, *(const int8_t *)at == 1);
+        break;
+    }
+}
+
+/* All fields of one of the record's sections that are known; `record` is where the section's struct lies. */
+static void section_members(lot_json_text *json, const char *section, const void *record, bool nulls)
+{
+    size_t count;
+    const lot_fields *sections = lot_record_sections(&count);
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t f = 0; strcmp(sections[i].name, section) == 0 && f < sections[i].count; f++)
+            if (nulls || !lot_field_is_null(&sections[i].fields[f], record))
+                field_member(json, &sections[i].fields[f], record);
+}
+
+static void write_mpi(lot_json_text *json)
+{
+    const void *table = NULL;
+    const lot_comm_module *module;
+    char name[64] = "";
+    lot_error error = {0};
+
+    if (lot_loader_symbol("mpi", LOT_COMM_SYMBOL, 0, &table, &error) == LOT_OK) {
+        module = table;
+        if (module->abi == LOT_COMM_ABI && module->size == sizeof *module)
+            module->library(name, sizeof name);
+        else
+            (void)lot_error_set(&error, LOT_MODULE_ABI, "dlopen", 0, "the module mpi is of another version");
+    }
+    text_member(json, "mpi_library", name);
+    text_member(json, "mpi_reason", error.text);
+}
+
+static void write_host(lot_json_text *json, const lot_environment *environment)
+{
+    char host[64], cpus[128];
+
+    lot_host_name(host, sizeof host);
+    (void)lot_host_cpus(cpus, sizeof cpus);
+    lot_json_key(json, "host");
+    lot_json_open(json, '{');
+    text_member(json, "name", host);
+    text_member(json, "cpu_list", cpus);
+    section_members(json, "environment", environment, false);
+    lot_json_close(json, '}');
+}
+
+static void write_variables(lot_json_text *json)
+{
+    const char *name;
+
+    lot_json_key(json, "variables");
+    lot_json_open(json, '{');
+    for (size_t i = 0; (name = lot_launch_variable(i)) != NULL; i++)
+        if (getenv(name) != NULL)
+            text_member(json, name, getenv(name));
+    lot_json_close(json, '}');
+}
+
+/* A list of null devices means that nobody looked; an empty one that there is none. */
+static void write_devices(lot_json_text *json, const lot_device_list *list, const lot_error *error)
+{
+    text_member(json, "device_driver_version", list->driver_version);
+    text_member(json, "device_runtime_version", list->runtime_version);
+    text_member(json, "device_library_version", list->library_version);
+    lot_json_key(json, "devices");
+    if (error->text[0] != '\0') {
+        lot_json_null(json);
+    } else {
+        lot_json_open(json, '[');
+        for (size_t i = 0; i < list->count; i++) {
+            lot_json_open(json, '{');
+            section_members(json, "device", &list->devices[i], false);
+            lot_json_close(json, '}');
+        }
+        lot_json_close(json, ']');
+    }
+    text_member(json, "devices_reason", error->text);
+}
+
+/* A device that is not available is a valid answer: *error then says why, for the answer's text. */
+static void look_for_devices(const char *spec, lot_device_list *list, lot_error *error)
+{
+    char kind[16];
+    const lot_device_module *module;
+
+    if (spec == NULL)
+        (void)lot_error_set(error, LOT_OK, "--device", 0,
+                            "nobody looked: ask with --device cuda:local or --device host");
+    else if (lot_bind_parse(spec, kind, sizeof kind, error) == LOT_OK &&
+             lot_loader_load(kind, &module, error) == LOT_OK)
+        (void)module->enumerate(list, error);
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    const environment_config *config = options_given;
+    lot_device_list *list = calloc(1, sizeof *list);
+    lot_json_text json = {0};
+    lot_record record;
+    char hdf5[16];
+    char kind[16];
+    lot_error found = {0};
+    lot_status status = LOT_OK;
+
+    if (list == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the list of devices");
+    if (config->device != NULL)
+        status = lot_bind_parse(config->device, kind, sizeof kind, error);
+    if (status == LOT_OK) {
+        lot_record_init(&record);
+        lot_host_environment(&record.head.environment);
+        lot_archive_hdf5_version(hdf5, sizeof hdf5);
+        look_for_devices(config->device, list, &found);
+        lot_json_open(&json, '{');
+        text_member(&json, "tool", "gpulot " GPULOT_VERSION);
+        write_mpi(&json);
+        text_member(&json, "hdf5_version", hdf5);
+        write_devices(&json, list, &found);
+        write_host(&json, &record.head.environment);
+        write_variables(&json);
+        lot_json_close(&json, '}');
+        if (json.failed)
+            status = lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the answer");
+        else
+            printf("%s\n", json.data);
+    }
+    lot_json_free(&json);
+    free(list);
+    return status;
+}
+
+const lot_command lot_command_environment = {
+    .name = "environment",
+    .summary = "what this machine offers, as JSON",
+    .synopsis = "[--device SPEC]",
+    .description =
+        "Versions, host, CPU, the documented variables that change results and, with --device, the devices\n"
+        "that this process can see. A device that is not available is a valid answer: exit status 0 and\n"
+        "the reason in devices_reason. Starts no MPI; records no user name, home folder or command line.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(environment_config),
+    .run = run,
+};
