@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "gpu/host/host_cpus.h"
 
 #include <dirent.h>
@@ -184,7 +183,7 @@ static int first_cpu(const cpu_mask *mask)
 
 static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
 {
-    char machine[128] = "";
+    char machine[128] = {0}; /* all of it is hashed */
     uint8_t message[sizeof machine + sizeof *mask];
     uint8_t digest[32];
     char hex[33];
@@ -192,7 +191,7 @@ static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
     if (!read_line("/etc/machine-id", machine, sizeof machine))
         (void)gethostname(machine, sizeof machine - 1);
     memset(message, 0, sizeof message);
-    memcpy(message, machine, strlen(machine));
+    memcpy(message, machine, sizeof machine);
     memcpy(message + sizeof machine, mask, sizeof *mask);
     lot_host_sha256(message, sizeof message, digest);
     for (size_t i = 0; i < 16; i++)

@@ -206,7 +206,7 @@ static void describe_plan(const lot_plan *plan, int64_t workspace_bytes, lot_pla
     else
         (void)snprintf(facts->arithmetic, sizeof facts->arithmetic, "%s products, float32 sums", dtype);
     facts->workspace_bytes = workspace_bytes;
-    facts->activation_fused = plan->linear.activation != LOT_ACTIVATION_NONE;
+    facts->activation_fused = plan->linear.activation != LOT_ACTIVATION_NONE ? 1 : 0;
     facts->candidates_timed = 0;
 }
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "gpu/host/host_pool.h"
 
 #include <assert.h>

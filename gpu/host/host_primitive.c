@@ -247,10 +247,12 @@ lot_status lot_host_primitive_set_scratchpad(lot_host_primitive *primitive, void
 lot_status lot_host_primitive_run(lot_host_primitive *primitive, dnnl_stream_t stream, void *y, const void *x,
                                   const void *w, const void *b, lot_error *error)
 {
-    /* The library takes pointers to its inputs without const; it does not write to them. */
-    void *const wanted[4] = {(void *)(uintptr_t)x, (void *)(uintptr_t)w, (void *)(uintptr_t)b, y};
+    const void *const inputs[3] = {x, w, b};
+    void *wanted[4] = {NULL, NULL, NULL, y};
     dnnl_status_t code = dnnl_success;
 
+    /* The library takes pointers to its inputs without const; it does not write to them. */
+    memcpy(wanted, inputs, sizeof inputs);
     for (int i = 0; i < 4; i++) {
         if (primitive->handles[i] == wanted[i])
             continue;

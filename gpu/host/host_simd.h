@@ -11,8 +11,11 @@
 /* Values that one step of lot_simd_fill makes. */
 #define LOT_SIMD_VALUES 32
 
-/* Whether this CPU has the instructions; the functions below may be called only then. */
+/* Whether this CPU has the instructions; lot_simd_digest may be called only then. */
 bool lot_simd_available(void);
+
+/* The same for lot_simd_fill, which also needs a bound that is not absurdly small. */
+bool lot_simd_can_fill(const lot_fill *fill);
 
 /* Float values of elements `first` to first + count; both multiples of LOT_SIMD_VALUES. */
 void lot_simd_fill(float *to, const lot_fill *fill, int64_t first, int64_t count);
