@@ -75,8 +75,8 @@ AVX2 static inline void philox8(const philox_constants *constants, uint32_t low,
     const __m256i multiplier1 = _mm256_set1_epi64x(MULTIPLIER_1);
 
     for (int chain = 0; chain < 2; chain++) {
-        const __m256i number =
-            _mm256_add_epi64(_mm256_set1_epi64x((long long)low + 4 * chain), _mm256_set_epi64x(3, 2, 1, 0));
+        const __m256i number = _mm256_add_epi64(_mm256_set1_epi64x((long long)low + INT64_C(4) * chain),
+                                                _mm256_set_epi64x(3, 2, 1, 0));
         /* Round 1: words 0 and 1 become constants, words 2 and 3 the two halves of the number's product. */
         const __m256i first = _mm256_mul_epu32(number, multiplier0);
         const __m256i word2 = _mm256_xor_si256(_mm256_srli_epi64(first, 32), constants->key1[0]);
