@@ -169,13 +169,15 @@ static void block_free(lot_device *device, void *pointer)
 /* An allocation that fails says how much there was. */
 static lot_status too_little(lot_device *device, int64_t bytes, lot_error *error)
 {
+    const lot_error first = *error;
     size_t available = 0, total = 0;
-    lot_error unread;
 
-    if (LOT_CUDA(device, &unread, cudaMemGetInfo(&available, &total)) != LOT_OK)
-        return error->status;
-    return lot_error_set(error, LOT_DEVICE_MEMORY, error->call, error->code,
-                         "%s: %lld bytes asked for, %zu of the device's %zu bytes are free", error->call,
+    if (LOT_CUDA(device, error, cudaMemGetInfo(&available, &total)) != LOT_OK) {
+        *error = first;
+        return first.status;
+    }
+    return lot_error_set(error, LOT_DEVICE_MEMORY, first.call, first.code,
+                         "%s: %lld bytes asked for, %zu of the device's %zu bytes are free", first.call,
                          (long long)bytes, available, total);
 }
 
