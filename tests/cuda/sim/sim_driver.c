@@ -1,5 +1,5 @@
-/* Stand-in for libcuda: the one question that the product asks the driver itself. The simulated runtime loads it
- * with the first context, as the real one does. */
+/* Stand-in for libcuda: the one question that the product asks the driver itself. The simulated runtime loads
+ * it with the first context, as the real one does. */
 #include <stdlib.h>
 #include <string.h>
 

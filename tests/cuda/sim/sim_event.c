@@ -5,6 +5,8 @@
 
 #define EVENT_MAGIC 0x45564e54u
 
+static sim_event *buried;
+
 static bool is_event(const sim_event *event)
 {
     return event != NULL && event->magic == EVENT_MAGIC;
@@ -43,6 +45,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     if (!is_event(event))
         return sim_leave(cudaErrorInvalidResourceHandle);
     event->magic = 0; /* kept, not freed: its record may still be queued, and a second use is an error */
+    event->next = buried;
+    buried = event;
     return sim_leave(cudaSuccess);
 }
 

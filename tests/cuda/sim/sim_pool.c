@@ -21,6 +21,8 @@ struct CUmemPoolHandle_st {
     sim_pool *next;
 };
 
+static sim_pool *buried;
+
 static uint64_t round_up(uint64_t value, uint64_t step)
 {
     return (value + step - 1) / step * step;
@@ -194,6 +196,8 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     if (device->current_pool == pool)
         device->current_pool = device->default_pool;
     pool->magic = 0; /* kept, not freed: a second use is an error and not a crash */
+    pool->next = buried;
+    buried = pool;
     pool->reserved = 0;
     return sim_leave(cudaSuccess);
 }

@@ -26,6 +26,8 @@ typedef struct sim_op {
     const sim_fault *nan;
 } sim_op;
 
+static sim_stream *buried;
+
 static void *must_allocate(size_t size)
 {
     void *memory = calloc(1, size);
@@ -334,6 +336,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
         }
     }
     stream->magic = 0; /* kept, not freed: a second use is an error and not a crash */
+    stream->next = buried;
+    buried = stream;
     return sim_leave(cudaSuccess);
 }
 

@@ -44,6 +44,7 @@ struct CUevent_st {
     uint64_t done;      /* number of the last record that was reached */
     double seconds;     /* the device's clock then */
     bool queried;
+    sim_event *next; /* among destroyed ones */
 };
 
 /* Makes a device's default stream. */
