@@ -11,3 +11,5 @@ file(GLOB documents ${CMAKE_SOURCE_DIR}/docs/*.md)
 install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/gpulot.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME gpulot)
 install(FILES README.md CHANGELOG.md LICENSE.txt ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY slurm data DESTINATION ${CMAKE_INSTALL_DATADIR}/gpulot USE_SOURCE_PERMISSIONS
+        PATTERN "*.py" EXCLUDE)

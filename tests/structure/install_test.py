@@ -39,6 +39,8 @@ class Installed(unittest.TestCase):
         self.assertTrue((prefix / "share/bash-completion/completions/gpulot").is_file())
         for document in ("README.md", "LICENSE.txt", "CHANGELOG.md"):
             self.assertTrue((prefix / "share/doc/gpulot" / document).is_file(), document)
+        self.assertTrue(os.access(prefix / "share/gpulot/slurm/measure.sbatch", os.R_OK))
+        self.assertTrue((prefix / "share/gpulot/data/gpus.csv").is_file())
         if "measure" not in commands():
             return
         quiet(program, "measure", *SMALL, env=clean, cwd=self.folder)
