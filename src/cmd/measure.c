@@ -47,6 +47,7 @@ typedef struct measurement {
     char spool_folder[PATH_MAX];
     char run_id[40];
     char *tariff_json;
+    int pairs;       /* pairs of ranks on the fullest host */
     int opened;      /* the device was asked for, whether it opened or not */
     lot_error ended; /* what ended the phases early; LOT_OK where nothing did */
 } measurement;
@@ -164,6 +165,7 @@ static lot_status welcome_all(const lot_team *team, const lot_hello *mine, int a
         (void)last_check(context, &found);
     set_vote(&welcome->vote, 0, &found);
     lot_ledger_run_id(welcome->run_id, sizeof welcome->run_id);
+    welcome->pairs = lot_ledger_pairs(hellos, size);
     free(hellos);
     return team->module->broadcast(team->comm, FIRST_MEETING, welcome, sizeof *welcome, team->limit_seconds,
                                    error);
@@ -227,6 +229,7 @@ static lot_status introduce(measurement *m, const lot_error *mine, lot_error *er
     (void)lot_field_copy(hello.pci_address, sizeof hello.pci_address, device->pci_address);
     status = meet_first(&m->team, &hello, m->config.allow_shared, fix_price, m, &welcome, error);
     (void)lot_field_copy(m->run_id, sizeof m->run_id, welcome.run_id);
+    m->pairs = welcome.pairs;
     return status;
 }
 
@@ -310,7 +313,9 @@ static int64_t rows_expected(const measurement *m, lot_group group)
     case LOT_GROUP_LOAD:
         return 2;
     case LOT_GROUP_WARM:
-        return m->config.repeats;
+        return m->config.schedule == LOT_BOTH ? 2 * m->config.repeats : m->config.repeats;
+    case LOT_GROUP_SOAK:
+        return (int64_t)m->config.soak_seconds + 1;
     default:
         return 1;
     }
@@ -322,40 +327,93 @@ static lot_status run_group(measurement *m, lot_group group, lot_error *error)
 {
     lot_group_request request = {.protocol = &m->protocol, .group = group};
     lot_error found = {0};
-    lot_status status;
+    const lot_status status =
+        lot_worker_run(m->worker, lot_protocol_run, &request, m->config.phase_timeout_seconds,
+                       lot_progress_draw, &m->progress, &found);
 
-    lot_progress_stage(&m->progress, lot_group_name(group), rows_expected(m, group));
-    status = lot_worker_run(m->worker, lot_protocol_run, &request, m->config.phase_timeout_seconds,
-                            lot_progress_draw, &m->progress, &found);
     if (status == LOT_TIMEOUT && !m->protocol.failed) {
         m->protocol.failed = 1;
         lot_record_fail(&m->record, m->protocol.at, &found);
     }
     if (status == LOT_INTERRUPTED)
         m->ended = found;
-    return lot_spool_flush(m->spool, 1, error);
+    return lot_spool_flush(m->spool, true, error);
 }
 
-/* All groups, every rank beginning each one together. An interruption of one rank ends the phases of all; a
- * rank that does not come does not. */
-static lot_status run_groups(measurement *m, lot_error *error)
+/* A meeting before a step. Sets *go to 0 where a rank was interrupted: all then end their phases. That a rank
+ * does not come ends nothing. */
+static lot_status meet(measurement *m, const char *point, int *go, lot_error *error)
 {
     lot_error verdict = {0};
+    const lot_status status = lot_comm_agree(&m->team, point, &m->ended, &verdict, error);
+
+    *go = 0;
+    if (status != LOT_OK)
+        return status;
+    if (verdict.status == LOT_INTERRUPTED) {
+        m->ended = verdict;
+        return LOT_OK;
+    }
+    if (lot_status_exit(verdict.status) > 1) {
+        *error = verdict;
+        return verdict.status;
+    }
+    *go = 1;
+    return LOT_OK;
+}
+
+/* The warm passes in `steps` turns; a rank runs in the turn `mine`. While others have theirs it waits and
+ * idles. */
+static lot_status run_turns(measurement *m, const char *schedule, int steps, int mine, int *go,
+                            lot_error *error)
+{
     lot_status status = LOT_OK;
 
-    for (int group = 0; status == LOT_OK && group < LOT_GROUP_COUNT; group++) {
-        status = lot_comm_agree(&m->team, lot_group_name((lot_group)group), &m->ended, &verdict, error);
-        if (status != LOT_OK || lot_status_exit(verdict.status) > 1)
+    m->protocol.schedule = schedule;
+    for (int step = 0; status == LOT_OK && step < steps; step++) {
+        status = meet(m, schedule, go, error);
+        if (status != LOT_OK || !*go)
             break;
-        if (verdict.status == LOT_INTERRUPTED) {
-            m->ended = verdict;
-            break;
-        }
-        status = run_group(m, (lot_group)group, error);
+        if (step == mine)
+            status = run_group(m, LOT_GROUP_WARM, error);
     }
-    if (status == LOT_OK && lot_status_exit(verdict.status) > 1) {
-        *error = verdict;
-        status = verdict.status;
+    return status;
+}
+
+static lot_status run_warm(measurement *m, int *go, lot_error *error)
+{
+    const lot_comm_facts *facts = &m->team.facts;
+    const int schedule = m->config.schedule;
+    lot_status status = LOT_OK;
+
+    *go = 1;
+    if (schedule == LOT_SOLO || schedule == LOT_BOTH)
+        status = run_turns(m, "solo", facts->size, facts->rank, go, error);
+    if (status == LOT_OK && schedule == LOT_PAIRS)
+        status = run_turns(m, "pairs", m->pairs, m->launch.local_rank / 2, go, error);
+    if (status == LOT_OK && *go && (schedule == LOT_TOGETHER || schedule == LOT_BOTH))
+        status = run_turns(m, "together", 1, 0, go, error);
+    return status;
+}
+
+/* All groups, every rank beginning each one together. */
+static lot_status run_groups(measurement *m, lot_error *error)
+{
+    lot_status status = LOT_OK;
+    int go = 1;
+
+    for (int group = 0; status == LOT_OK && go && group < LOT_GROUP_COUNT; group++) {
+        if (group == LOT_GROUP_SOAK && !(m->config.soak_seconds > 0))
+            continue;
+        lot_progress_stage(&m->progress, lot_group_name((lot_group)group),
+                           rows_expected(m, (lot_group)group));
+        if (group == LOT_GROUP_WARM) {
+            status = run_warm(m, &go, error);
+            continue;
+        }
+        status = meet(m, lot_group_name((lot_group)group), &go, error);
+        if (status == LOT_OK && go)
+            status = run_group(m, (lot_group)group, error);
     }
     return status;
 }

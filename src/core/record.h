@@ -81,6 +81,7 @@ typedef struct lot_model {
 #define LOT_VERIFICATION_FIELDS(X)                                                                           \
     X(STR, digest, 17, "", "digest of the first pass's output, 16 hexadecimal digits")                       \
     X(I64, passes, 0, "", "passes whose whole output was digested")                                          \
+    X(I64, memory_bytes, 0, "By", "distinct device memory that was written and read back")                   \
     X(I64, digests_differing, 0, "", "passes whose digest is not the first pass's")                          \
     X(I64, nonfinite_passes, 0, "", "passes with a NaN or an infinity in the output")                        \
     X(I64, reference_rows, 0, "", "output rows compared with the float64 reference")                         \
@@ -99,7 +100,7 @@ typedef struct lot_verification {
     X(STR, error_text, 256, "", "the first error in one line")                                               \
     X(I64, phase_rows, 0, "", "rows of this rank in /phases")                                                \
     X(I64, warm_rows, 0, "", "of these, warm_forward rows")                                                  \
-    X(F64, warm_median_seconds, 0, "s", "median host_seconds of warm_forward")                               \
+    X(F64, warm_median_seconds, 0, "s", "median host_seconds of the last schedule")                          \
     X(F64, warm_median_device_seconds, 0, "s", "median device_seconds of warm_forward")                      \
     X(F64, elapsed_seconds, 0, "s", "from the rank's start to its last row")
 

@@ -74,6 +74,16 @@ lot_status lot_ledger_check(const lot_hello *hellos, int count, int allow_shared
     return allow_shared ? LOT_OK : check_sharing(hellos, count, error);
 }
 
+int lot_ledger_pairs(const lot_hello *hellos, int count)
+{
+    int most = 0;
+
+    for (int i = 0; i < count; i++)
+        if (hellos[i].local_rank > most)
+            most = hellos[i].local_rank;
+    return most / 2 + 1;
+}
+
 void lot_ledger_run_id(char *text, size_t size)
 {
     const time_t now = time(NULL);

@@ -22,6 +22,7 @@ typedef struct lot_hello {
 typedef struct lot_welcome {
     lot_vote vote;
     char run_id[40];
+    int32_t pairs; /* pairs of ranks on the fullest host */
 } lot_welcome;
 
 /* Checks the hellos of all ranks, hellos[rank]. The first refusal of a rank comes first, then
@@ -29,6 +30,9 @@ typedef struct lot_welcome {
  * ranks hold the same GPU or MIG slice (by UUID, or by host and PCI address where there is none; never by
  * ordinal) and `allow_shared` is 0. Host devices may be shared. The text names both ranks. */
 lot_status lot_ledger_check(const lot_hello *hellos, int count, int allow_shared, lot_error *error);
+
+/* The number of pairs of ranks, local ranks 0 and 1, 2 and 3, ..., on the host that has most. */
+int lot_ledger_pairs(const lot_hello *hellos, int count);
 
 /* A run id that no other run has: UTC time and 64 random bits, "20260924T123456Z-0123456789abcdef". */
 void lot_ledger_run_id(char *text, size_t size);

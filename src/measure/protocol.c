@@ -1,6 +1,5 @@
 #include "measure/protocol.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,8 @@
 #include "core/stats.h"
 #include "measure/host.h"
 #include "measure/reference.h"
+#include "measure/rows.h"
+#include "measure/soak.h"
 
 #define ABSENT_MAX 64
 
@@ -92,18 +93,30 @@ static lot_status describe(lot_protocol *p, lot_error *error)
     return status;
 }
 
+/* Threads of the host device: what was asked for, else the CPUs that the launcher bound the rank to (0: the
+ * device counts them), else this rank's part of the CPUs that it shares with the other ranks of its host. */
+static int threads_wanted(const lot_protocol *p, int sharing)
+{
+    const lot_environment *host = &p->record->head.environment;
+
+    if (p->config->threads > 0 || host->cpus_bound < host->cpus_online || sharing <= 1)
+        return (int)p->config->threads;
+    return host->cpus_bound > sharing ? (int)host->cpus_bound / sharing : 1;
+}
+
 lot_status lot_protocol_open(void *context, lot_error *error)
 {
     const lot_open_request *request = context;
     lot_protocol *p = request->protocol;
     const lot_device_options options = {.ordinal = request->ordinal,
-                                        .threads = (int)p->config->threads,
+                                        .threads = threads_wanted(p, request->sharing),
                                         .tune_candidates = (int)p->config->tune,
                                         .telemetry_hz = (int)p->config->telemetry_hz};
     const double began = lot_clock_seconds();
     lot_status status;
 
     p->at = "device_open";
+    p->sharing = request->sharing;
     p->module = request->module;
     status = p->module->open(&options, &p->device, error);
     if (status == LOT_OK)
@@ -126,61 +139,7 @@ lot_status lot_protocol_open(void *context, lot_error *error)
     return LOT_OK;
 }
 
-/* ---- one row ---- */
-
-static int stopped(const lot_protocol *p)
-{
-    return p->stop != NULL && *p->stop != 0;
-}
-
-static lot_status keep_row(lot_protocol *p, lot_phase *row, lot_error *error)
-{
-    lot_phase *added;
-
-    lot_worker_lock(p->worker);
-    row->rank = p->record->head.identity.rank;
-    row->row = (int64_t)p->record->phase_count;
-    added = lot_record_add_phase(p->record);
-    if (added != NULL)
-        *added = *row;
-    lot_worker_unlock(p->worker);
-    lot_worker_alive(p->worker);
-    if (added == NULL)
-        return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for another phase row");
-    return p->row(p->row_context, row, error);
-}
-
-/* Digests the output of the pass just made and compares it with the rank's first. */
-static lot_status digest_output(lot_protocol *p, lot_phase *row, lot_error *error)
-{
-    const lot_model *model = &p->record->head.synthetic_model;
-    lot_verification *verification = &p->record->head.verification;
-    char text[17];
-    uint64_t digest;
-    int finite, differs;
-    lot_status status = p->module->digest(p->device, p->workload.output, model->output_bytes,
-                                          (lot_dtype)p->config->dtype, &digest, &finite, error);
-
-    if (status != LOT_OK)
-        return status;
-    (void)snprintf(text, sizeof text, "%016" PRIx64, digest);
-    lot_worker_lock(p->worker);
-    if (verification->digest[0] == '\0') {
-        memcpy(verification->digest, text, sizeof text);
-        verification->passes = verification->digests_differing = verification->nonfinite_passes = 0;
-    }
-    differs = strcmp(verification->digest, text) != 0;
-    verification->passes++;
-    verification->digests_differing += differs;
-    verification->nonfinite_passes += !finite;
-    lot_worker_unlock(p->worker);
-    /* A row of several passes keeps the digest of the first that deviates, else the common one. */
-    if (row->digests_differing < 1)
-        memcpy(row->digest, text, sizeof text);
-    row->digests_differing = (row->digests_differing < 0 ? 0 : row->digests_differing) + differs;
-    row->finite = (int8_t)(row->finite != 0 && finite);
-    return LOT_OK;
-}
+/* ---- phases ---- */
 
 static lot_status load(void *context, lot_error *error)
 {
@@ -209,7 +168,7 @@ static lot_status simple_phase(lot_protocol *p, const char *name, lot_work work,
         status = lot_phase_span(&p->runner, work, &p->workload, 0, &row, error);
     if (status == LOT_OK)
         status = lot_phase_end(&p->runner, &row, error);
-    return status == LOT_OK ? keep_row(p, &row, error) : status;
+    return status == LOT_OK ? lot_rows_keep(p, &row, error) : status;
 }
 
 /* A row of `passes` forward passes. Each is digested outside the timed spans; the last output still exists
@@ -222,19 +181,19 @@ static lot_status forward_phase(lot_protocol *p, const char *name, const char *s
 
     p->at = name;
     status = lot_phase_begin(&p->runner, name, schedule, repeat, &row, error);
-    for (int64_t pass = 0; status == LOT_OK && pass < passes && !(pass > 0 && stopped(p)); pass++) {
+    for (int64_t pass = 0; status == LOT_OK && pass < passes && !(pass > 0 && lot_rows_stopped(p)); pass++) {
         lot_workload_drop(&p->workload);
         status = lot_phase_span(&p->runner, forward, &p->workload, 1, &row, error);
         if (status == LOT_OK && pass + 1 == passes)
             status = lot_phase_end(&p->runner, &row, error);
         if (status == LOT_OK)
-            status = digest_output(p, &row, error);
+            status = lot_rows_digest(p, p->workload.output, &row, error);
         lot_worker_alive(p->worker);
     }
     if (status == LOT_OK && row.passes < passes) /* interrupted among the warm-up passes */
         status = lot_phase_end(&p->runner, &row, error);
     if (status == LOT_OK)
-        status = keep_row(p, &row, error);
+        status = lot_rows_keep(p, &row, error);
     if (!keep_output)
         lot_workload_drop(&p->workload);
     return status;
@@ -279,7 +238,11 @@ static lot_status sample_output(lot_protocol *p, lot_error *error)
     const double began = lot_clock_seconds();
     lot_status status = LOT_OK;
 
+    const lot_model *model = &p->record->head.synthetic_model;
+
     p->at = "sample_output";
+    p->record->head.verification.memory_bytes =
+        model->weight_bytes + model->input_bytes + model->hidden_bytes + model->output_bytes;
     p->sampled_count = lot_reference_sample(w->rows, p->sampled);
     p->sampled_outputs = malloc((size_t)p->sampled_count * (size_t)row_bytes);
     if (p->sampled_outputs == NULL)
@@ -310,13 +273,19 @@ static lot_status group_warm(lot_protocol *p, lot_error *error)
 {
     lot_status status = LOT_OK;
 
-    for (int64_t i = 0; status == LOT_OK && i < p->config->repeats && !stopped(p); i++) {
+    for (int64_t i = 0; status == LOT_OK && i < p->config->repeats && !lot_rows_stopped(p); i++) {
         if (p->config->cold_l2)
             status = p->module->flush_cache(p->device, error);
         if (status == LOT_OK)
             status = forward_phase(p, "warm_forward", p->schedule, p->next_repeat++, 1, 0, error);
     }
     return status;
+}
+
+static lot_status group_soak(lot_protocol *p, lot_error *error)
+{
+    p->at = "soak";
+    return p->config->soak_seconds > 0 ? lot_soak_run(p, error) : LOT_OK;
 }
 
 static lot_status group_verify(lot_protocol *p, lot_error *error)
@@ -351,16 +320,16 @@ static lot_status group_verify(lot_protocol *p, lot_error *error)
 lot_status lot_protocol_run(void *context, lot_error *error)
 {
     static lot_status (*const groups[LOT_GROUP_COUNT])(lot_protocol *, lot_error *) = {
-        [LOT_GROUP_LOAD] = group_load, [LOT_GROUP_COLD] = group_cold,     [LOT_GROUP_WARMUP] = group_warmup,
-        [LOT_GROUP_WARM] = group_warm, [LOT_GROUP_VERIFY] = group_verify,
+        [LOT_GROUP_LOAD] = group_load, [LOT_GROUP_COLD] = group_cold, [LOT_GROUP_WARMUP] = group_warmup,
+        [LOT_GROUP_WARM] = group_warm, [LOT_GROUP_SOAK] = group_soak, [LOT_GROUP_VERIFY] = group_verify,
     };
     const lot_group_request *request = context;
     lot_protocol *p = request->protocol;
     lot_status status = LOT_OK;
 
-    if (p->failed || groups[request->group] == NULL)
+    if (p->failed)
         return LOT_OK;
-    if (stopped(p) && request->group != LOT_GROUP_VERIFY)
+    if (lot_rows_stopped(p) && request->group != LOT_GROUP_VERIFY)
         return lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d",
                              (int)*p->stop);
     status = groups[request->group](p, error);
@@ -369,7 +338,7 @@ lot_status lot_protocol_run(void *context, lot_error *error)
         p->failed = 1;
         lot_record_fail(p->record, p->at, error);
         lot_worker_unlock(p->worker);
-    } else if (stopped(p) && request->group != LOT_GROUP_VERIFY) {
+    } else if (lot_rows_stopped(p) && request->group != LOT_GROUP_VERIFY) {
         status =
             lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d", (int)*p->stop);
     }
@@ -414,19 +383,34 @@ lot_status lot_protocol_close(void *context, lot_error *error)
     return status;
 }
 
+/* The schedule whose warm rows make the median: the last one run, so that solo and together are never mixed.
+ */
+static const char *last_schedule(const lot_record *record)
+{
+    for (size_t i = record->phase_count; i > 0; i--)
+        if (strcmp(record->phases[i - 1].phase, "warm_forward") == 0)
+            return record->phases[i - 1].schedule;
+    return "";
+}
+
 static void medians(const lot_record *record, lot_outcome *outcome)
 {
+    const char *schedule = last_schedule(record);
     double *host = malloc((record->phase_count + 1) * sizeof *host);
     double *device = malloc((record->phase_count + 1) * sizeof *device);
     size_t count = 0;
+    int64_t warm = 0;
 
+    for (size_t i = 0; i < record->phase_count; i++)
+        warm += strcmp(record->phases[i].phase, "warm_forward") == 0;
     for (size_t i = 0; host != NULL && device != NULL && i < record->phase_count; i++)
-        if (strcmp(record->phases[i].phase, "warm_forward") == 0) {
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0 &&
+            strcmp(record->phases[i].schedule, schedule) == 0) {
             host[count] = record->phases[i].host_seconds;
             device[count++] = record->phases[i].device_seconds;
         }
     outcome->phase_rows = (int64_t)record->phase_count;
-    outcome->warm_rows = (int64_t)count;
+    outcome->warm_rows = warm;
     if (host != NULL && device != NULL) {
         outcome->warm_median_seconds = lot_stats_median(host, count);
         outcome->warm_median_device_seconds = lot_stats_median(device, count);

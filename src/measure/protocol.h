@@ -55,6 +55,7 @@ typedef struct lot_protocol {
     void *sampled_outputs; /* rows of the cold pass for the reference */
     int64_t sampled[4];
     int sampled_count;
+    int sharing;     /* ranks on this host that use the same memory */
     const char *at;  /* phase or setup step under way, for errors */
     int failed;      /* a phase failed: the rest is skipped */
     int next_repeat; /* index of the next warm_forward row */

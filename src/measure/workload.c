@@ -134,7 +134,7 @@ lot_status lot_workload_load(lot_workload *workload, lot_error *error)
     return status;
 }
 
-lot_status lot_workload_inputs(lot_workload *workload, lot_error *error)
+lot_status lot_workload_fill(lot_workload *workload, void *to, lot_error *error)
 {
     const lot_fill fill = {.seed = workload->seed,
                            .tensor = LOT_TENSOR_INPUT,
@@ -142,12 +142,16 @@ lot_status lot_workload_inputs(lot_workload *workload, lot_error *error)
                            .scale = 1,
                            .count = workload->rows * workload->width,
                            .dtype = workload->dtype};
+
+    return workload->module->fill(workload->device, to, &fill, error);
+}
+
+lot_status lot_workload_inputs(lot_workload *workload, lot_error *error)
+{
     lot_status status = workload->module->alloc(
         workload->device, bytes(workload, workload->rows, workload->width), &workload->input, error);
 
-    if (status == LOT_OK)
-        status = workload->module->fill(workload->device, workload->input, &fill, error);
-    return status;
+    return status == LOT_OK ? lot_workload_fill(workload, workload->input, error) : status;
 }
 
 lot_status lot_workload_plan(lot_workload *workload, lot_plan_facts *layer_1, lot_plan_facts *layer_2,
@@ -169,7 +173,8 @@ lot_status lot_workload_plan(lot_workload *workload, lot_plan_facts *layer_1, lo
     return workload->module->plan(workload->device, &linear, &workload->layer_2, layer_2, error);
 }
 
-lot_status lot_workload_forward(lot_workload *workload, lot_error *error)
+/* The output is allocated only when the first layer is queued, as a script's allocator would see it. */
+static lot_status pass(lot_workload *workload, const void *input, void **output, lot_error *error)
 {
     const lot_device_module *module = workload->module;
     lot_device *device = workload->device;
@@ -178,16 +183,25 @@ lot_status lot_workload_forward(lot_workload *workload, lot_error *error)
         module->alloc(device, bytes(workload, workload->rows, workload->hidden), &hidden, error);
 
     if (status == LOT_OK)
-        status = module->run(device, workload->layer_1, hidden, workload->input, workload->weight_1,
-                             workload->bias_1, error);
+        status = module->run(device, workload->layer_1, hidden, input, workload->weight_1, workload->bias_1,
+                             error);
+    if (status == LOT_OK && *output == NULL)
+        status = module->alloc(device, bytes(workload, workload->rows, workload->width), output, error);
     if (status == LOT_OK)
-        status =
-            module->alloc(device, bytes(workload, workload->rows, workload->width), &workload->output, error);
-    if (status == LOT_OK)
-        status = module->run(device, workload->layer_2, workload->output, hidden, workload->weight_2,
-                             workload->bias_2, error);
+        status = module->run(device, workload->layer_2, *output, hidden, workload->weight_2, workload->bias_2,
+                             error);
     module->free(device, hidden);
     return status;
+}
+
+lot_status lot_workload_pass(lot_workload *workload, const void *input, void *output, lot_error *error)
+{
+    return pass(workload, input, &output, error);
+}
+
+lot_status lot_workload_forward(lot_workload *workload, lot_error *error)
+{
+    return pass(workload, workload->input, &workload->output, error);
 }
 
 void lot_workload_drop(lot_workload *workload)

@@ -48,7 +48,14 @@ lot_status lot_workload_inputs(lot_workload *workload, lot_error *error);
 lot_status lot_workload_plan(lot_workload *workload, lot_plan_facts *layer_1, lot_plan_facts *layer_2,
                              lot_error *error);
 
-/* One pass; queued, not waited for. The output stays until lot_workload_drop. */
+/* Both layers from `input` into `output`, two buffers of the model's sizes; queued, not waited for. */
+lot_status lot_workload_pass(lot_workload *workload, const void *input, void *output, lot_error *error);
+
+/* Makes the network's input in `to`, which holds input_bytes: the same bits in every buffer. */
+lot_status lot_workload_fill(lot_workload *workload, void *to, lot_error *error);
+
+/* One pass from the network's input into a new output, which stays until lot_workload_drop; queued likewise.
+ */
 lot_status lot_workload_forward(lot_workload *workload, lot_error *error);
 
 /* Frees the output. */

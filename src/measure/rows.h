@@ -1,0 +1,18 @@
+/* What protocol and soak do alike with a row: digest its output, keep it, look for a signal. */
+#ifndef GPULOT_MEASURE_ROWS_H
+#define GPULOT_MEASURE_ROWS_H
+
+#include "measure/protocol.h"
+
+/* Not 0 where a signal asked the rank to stop. */
+int lot_rows_stopped(const lot_protocol *p);
+
+/* Digests the output of the pass just made, compares it with the rank's first and counts it in the
+ * verification. A row of several passes keeps the digest of the first that deviates. Never inside a timed
+ * span. */
+lot_status lot_rows_digest(lot_protocol *p, const void *output, lot_phase *row, lot_error *error);
+
+/* Appends the finished row to the record and hands it out. */
+lot_status lot_rows_keep(lot_protocol *p, lot_phase *row, lot_error *error);
+
+#endif
