@@ -7,6 +7,7 @@
 
 #include "io/columns.h"
 #include "io/json_text.h"
+#include "io/table_csv.h"
 
 /* Columns of /devices that stand before a row's own. */
 static const char *const of_rank[] = {
@@ -31,18 +32,6 @@ static const char *const of_rank[] = {
 
 #define OF_RANK (sizeof of_rank / sizeof of_rank[0])
 
-static void print_text(FILE *out, const char *text)
-{
-    if (text[strcspn(text, ",\"\r\n")] == '\0') {
-        (void)fputs(text, out);
-        return;
-    }
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++)
-        (void)fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    (void)fputc('"', out);
-}
-
 static void print_value(FILE *out, const lot_column *column, const void *record)
 {
     const char *at = (const char *)record + column->from;
@@ -63,7 +52,7 @@ static void print_value(FILE *out, const lot_column *column, const void *record)
         (void)fputs(digits, out);
         break;
     case LOT_KIND_STR:
-        print_text(out, at);
+        lot_table_write_field(out, at);
         break;
     case LOT_KIND_BOOL:
         (void)fputs(*at != 0 ? "true" : "false", out);

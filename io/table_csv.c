@@ -221,3 +221,15 @@ lot_status lot_table_read(const char *bytes, size_t size, const lot_table_listen
         return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the rows of a CSV file");
     return LOT_OK;
 }
+
+void lot_table_write_field(FILE *out, const char *text)
+{
+    if (text[strcspn(text, ",\"\r\n")] == '\0') {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++)
+        (void)fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    (void)fputc('"', out);
+}

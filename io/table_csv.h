@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/error.h"
 
@@ -29,5 +30,8 @@ typedef struct lot_table_listener {
  * ran out. */
 lot_status lot_table_read(const char *bytes, size_t size, const lot_table_listener *listener,
                           lot_error *error);
+
+/* Writes one field, in quotes where it needs them. Write errors stay in `out`. */
+void lot_table_write_field(FILE *out, const char *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "io/anonymise.h"
 #include "io/archive_h5.h"
+#include "io/raw_results.h"
 #include "io/record_json.h"
 #include "io/rows_csv.h"
 
@@ -17,6 +18,7 @@ typedef struct export_config {
     const char *rank_text;
     int64_t rank; /* -1: all */
     bool anonymise;
+    const char *append_to;
 } export_config;
 
 static const lot_option options[] = {
@@ -41,6 +43,11 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(export_config, anonymise),
      .help = "digests for host names, UUIDs, serials and PCI addresses"},
+    {.name = "--append-to",
+     .argument = "FILE.csv",
+     .kind = LOT_OPTION_TEXT,
+     .offset = offsetof(export_config, append_to),
+     .help = "with --format csv: add the rows to this grid, none twice, instead of printing them"},
 };
 
 /* ---- json ---- */
@@ -99,6 +106,54 @@ static lot_status export_json(const export_config *config, const lot_aliases *al
 
 /* ---- csv ---- */
 
+static lot_status write_rows(const export_config *config, const lot_aliases *aliases, lot_run *run, FILE *out,
+                             lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    lot_rows_csv_header(out);
+    for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
+        lot_record_head *head = &run->devices[i];
+        const size_t first = run->first_phase[i];
+
+        if (config->rank >= 0 && head->identity.rank != config->rank)
+            continue;
+        if (aliases != NULL)
+            status = lot_anonymise_head(aliases, head, error);
+        if (status == LOT_OK)
+            lot_rows_csv_rank(out, head, run->phases + first, run->first_phase[i + 1] - first);
+    }
+    return status;
+}
+
+static lot_status append_rows(const export_config *config, const lot_aliases *aliases, lot_run *run,
+                              lot_error *error)
+{
+    lot_raw_results_summary summary;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out;
+    lot_status status;
+
+    if (run->header.simulated == 1)
+        return lot_error_set(error, LOT_INPUT, "--append-to", 0,
+                             "--append-to: %s was made over a simulator: it holds no real pass",
+                             config->file);
+    out = open_memstream(&text, &size);
+    if (out == NULL)
+        return lot_error_set(error, LOT_MEMORY, "open_memstream", 0, "no memory for the rows");
+    status = write_rows(config, aliases, run, out, error);
+    if (fclose(out) != 0 && status == LOT_OK)
+        status = lot_error_set(error, LOT_MEMORY, "open_memstream", 0, "no memory for the rows");
+    if (status == LOT_OK)
+        status = lot_raw_results_append(config->append_to, text, size, &summary, error);
+    if (status == LOT_OK)
+        printf("%s: %lld rows added, %lld were there already\n", config->append_to, (long long)summary.added,
+               (long long)summary.present);
+    free(text);
+    return status;
+}
+
 static lot_status export_csv(const export_config *config, const lot_aliases *aliases, lot_error *error)
 {
     bool found = config->rank < 0;
@@ -112,19 +167,10 @@ static lot_status export_csv(const export_config *config, const lot_aliases *ali
     if (!found)
         status = lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", config->file,
                                (long long)config->rank);
+    else if (config->append_to != NULL)
+        status = append_rows(config, aliases, &run, error);
     else
-        lot_rows_csv_header(stdout);
-    for (size_t i = 0; status == LOT_OK && i < run.device_count; i++) {
-        lot_record_head *head = &run.devices[i];
-        const size_t first = run.first_phase[i];
-
-        if (config->rank >= 0 && head->identity.rank != config->rank)
-            continue;
-        if (aliases != NULL)
-            status = lot_anonymise_head(aliases, head, error);
-        if (status == LOT_OK)
-            lot_rows_csv_rank(stdout, head, run.phases + first, run.first_phase[i + 1] - first);
-    }
+        status = write_rows(config, aliases, &run, stdout, error);
     lot_run_free(&run);
     return status;
 }
@@ -149,6 +195,8 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_aliases *aliases = NULL;
     lot_status status = lot_command_rank(config.rank_text, &config.rank, error);
 
+    if (status == LOT_OK && config.append_to != NULL && config.format != FORMAT_CSV)
+        status = lot_error_set(error, LOT_USAGE, "--append-to", 0, "--append-to goes with --format csv");
     if (status == LOT_OK && config.anonymise)
         status = collect_aliases(config.file, &aliases, error);
     if (status == LOT_OK && config.format == FORMAT_JSON)
