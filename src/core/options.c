@@ -32,7 +32,7 @@ static bool decimal(const char *text, double *value, char **end)
         return false;
     errno = 0;
     *value = strtod(text, end);
-    return *end != text && isfinite(*value);
+    return *end != text && (size_t)(*end - text) <= length && isfinite(*value);
 }
 
 bool lot_parse_number(const char *text, double *value)

@@ -1,0 +1,233 @@
+/* Status, error, field, units and record: the small pieces that everything else stands on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/field.h"
+#include "core/record.h"
+#include "core/run.h"
+#include "core/units.h"
+
+static void test_status_names_lead_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LOT_STATUS_COUNT; i++) {
+        assert_int_equal(lot_status_from_name(lot_status_name((lot_status)i)), i);
+        assert_true(lot_status_exit((lot_status)i) >= 0 && lot_status_exit((lot_status)i) <= 3);
+    }
+    assert_int_equal(lot_status_exit(LOT_OK), 0);
+    assert_int_equal(lot_status_exit(LOT_LOST), 1);
+    assert_int_equal(lot_status_exit(LOT_NO_DEVICE), 2);
+    assert_int_equal(lot_status_exit(LOT_IO), 3);
+    assert_int_equal(lot_status_from_name("no such name"), LOT_INTERNAL);
+    assert_string_equal(lot_status_name((lot_status)9999), "internal");
+}
+
+static void test_errors_are_one_line(void **state)
+{
+    lot_error error;
+    char longer[2000];
+
+    (void)state;
+    assert_int_equal(lot_error_errno(&error, LOT_IO, "open", ENOENT, "a\nb"), LOT_IO);
+    assert_string_equal(error.text, "a?b: No such file or directory");
+    assert_int_equal(error.code, ENOENT);
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    (void)lot_error_set(&error, LOT_USAGE, longer, 0, "%s", longer);
+    assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    assert_int_equal(strlen(error.call), sizeof error.call - 1);
+}
+
+static void test_texts_are_cut_between_characters(void **state)
+{
+    char cut[6];
+
+    (void)state;
+    assert_true(lot_field_copy(cut, sizeof cut, "12345"));
+    assert_false(lot_field_copy(cut, sizeof cut, "1234\xC3\xA9")); /* e acute takes bytes 5 and 6 */
+    assert_string_equal(cut, "1234");
+    assert_false(lot_field_copy(cut, sizeof cut, "\xE2\x82\xAC\xE2\x82\xAC")); /* two euro signs of 3 bytes */
+    assert_string_equal(cut, "\xE2\x82\xAC");
+}
+
+static void test_a_new_record_knows_nothing(void **state)
+{
+    lot_record record;
+    size_t count;
+    const lot_fields *sections = lot_record_sections(&count);
+
+    (void)state;
+    lot_record_init(&record);
+    for (size_t i = 0; i < count; i++)
+        for (size_t f = 0; f < sections[i].count; f++)
+            assert_true(lot_field_is_null(&sections[i].fields[f], (char *)&record.head + sections[i].offset));
+    assert_true(isnan(record.head.device.power_limit_watts));
+    assert_int_equal(record.head.device.ordinal, -1);
+}
+
+static void test_lists_grow(void **state)
+{
+    lot_record record;
+
+    (void)state;
+    lot_record_init(&record);
+    for (int i = 0; i < 1000; i++)
+        lot_record_add_phase(&record)->row = i;
+    assert_int_equal(record.phase_count, 1000);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(record.phases[i].row, i);
+        assert_true(isnan(record.phases[i].telemetry.power_watts));
+    }
+    lot_record_free(&record);
+    assert_int_equal(record.phase_count, 0);
+}
+
+static void good_record(lot_record *record)
+{
+    lot_phase *phase;
+
+    lot_record_init(record);
+    record->head.identity.rank = 1;
+    record->head.identity.size = 2;
+    strcpy(record->head.outcome.status, "ok");
+    phase = lot_record_add_phase(record);
+    phase->rank = 1;
+    phase->row = 0;
+    strcpy(phase->phase, "warm_forward");
+    phase->host_seconds = 0.25;
+    phase->allocated_start_bytes = 100;
+    phase->reserved_start_bytes = 200;
+    phase->allocated_end_bytes = 150;
+    phase->reserved_end_bytes = 200;
+    phase->allocated_peak_bytes = 160;
+    phase->reserved_peak_bytes = 200;
+}
+
+/* One change at a time makes a good record bad. */
+static void test_check_finds_each_fault(void **state)
+{
+    lot_record record;
+    lot_error error;
+
+    (void)state;
+    good_record(&record);
+    assert_int_equal(lot_record_check(&record, &error), LOT_OK);
+#define BAD(change)                                                                                          \
+    do {                                                                                                     \
+        lot_record_free(&record);                                                                            \
+        good_record(&record);                                                                                \
+        change;                                                                                              \
+        assert_int_equal(lot_record_check(&record, &error), LOT_DAMAGED);                                    \
+    } while (0)
+    BAD(record.head.identity.rank = 2);
+    BAD(record.head.identity.rank = -1);
+    BAD(record.head.outcome.status[0] = '\0');
+    BAD(memset(record.head.identity.host, 'x', sizeof record.head.identity.host));
+    BAD(record.phases[0].rank = 0);
+    BAD(record.phases[0].row = 1);
+    BAD(strcpy(record.phases[0].phase, "lunch"));
+    BAD(memset(record.phases[0].phase, 'w', sizeof record.phases[0].phase));
+    BAD(record.phases[0].host_seconds = -1e-9);
+    BAD(record.phases[0].allocated_end_bytes = 201);
+    BAD(record.phases[0].allocated_start_bytes = 201);
+    BAD(record.phases[0].allocated_peak_bytes = 149);
+    BAD(record.phases[0].reserved_peak_bytes = 199);
+#undef BAD
+    lot_record_free(&record);
+}
+
+static void test_the_first_error_makes_the_outcome(void **state)
+{
+    lot_record record;
+    lot_error error;
+
+    (void)state;
+    lot_record_init(&record);
+    (void)lot_error_set(&error, LOT_DEVICE_MEMORY, "alloc", 2, "first");
+    lot_record_fail(&record, "inputs", &error);
+    (void)lot_error_set(&error, LOT_IO, "write", 5, "second");
+    lot_record_fail(&record, "warmup", &error);
+    assert_string_equal(record.head.outcome.status, "device-memory");
+    assert_string_equal(record.head.outcome.failed_phase, "inputs");
+    assert_string_equal(record.head.outcome.error_text, "first");
+    assert_int_equal(record.error_count, 2);
+    assert_string_equal(record.errors[1].phase, "warmup");
+    lot_record_free(&record);
+}
+
+static void test_a_run_is_indexed_by_rank(void **state)
+{
+    lot_record_head devices[3];
+    lot_phase phases[4];
+    lot_run run;
+    lot_error error;
+
+    (void)state;
+    memset(devices, 0, sizeof devices);
+    memset(phases, 0, sizeof phases);
+    for (int i = 0; i < 3; i++)
+        devices[i].identity.rank = i;
+    phases[2].rank = phases[3].rank = 2; /* rank 1 has no row */
+    lot_run_init(&run);
+    run.devices = devices;
+    run.device_count = 3;
+    run.phases = phases;
+    run.phase_count = 4;
+    assert_int_equal(lot_run_index(&run, &error), LOT_OK);
+    assert_int_equal(run.first_phase[1], 2);
+    assert_int_equal(run.first_phase[2], 2);
+    assert_int_equal(run.first_phase[3], 4);
+    phases[3].rank = 1;
+    assert_int_equal(lot_run_index(&run, &error), LOT_DAMAGED);
+    run.devices = NULL;
+    run.phases = NULL;
+    lot_run_free(&run);
+}
+
+static void test_units(void **state)
+{
+    char text[32];
+
+    (void)state;
+    lot_unit_print_bytes(text, sizeof text, 1536);
+    assert_string_equal(text, "1.500 KiB");
+    lot_unit_print_bytes(text, sizeof text, 1023);
+    assert_string_equal(text, "1023 B");
+    lot_unit_print_bytes(text, sizeof text, 151397597184.0); /* 141 GiB */
+    assert_string_equal(text, "141.0 GiB");
+    lot_unit_print_seconds(text, sizeof text, 0.0123);
+    assert_string_equal(text, "12.30 ms");
+    lot_unit_print_seconds(text, sizeof text, 5e-10);
+    assert_string_equal(text, "0.500 ns");
+    lot_unit_print_seconds(text, sizeof text, NAN);
+    assert_string_equal(text, "-");
+    lot_unit_print_rate(text, sizeof text, 989.5e12);
+    assert_string_equal(text, "989.5 TFLOP/s");
+    assert_true(lot_unit_in(1e9, LOT_UNIT_GB) == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_names_lead_back),
+        cmocka_unit_test(test_errors_are_one_line),
+        cmocka_unit_test(test_texts_are_cut_between_characters),
+        cmocka_unit_test(test_a_new_record_knows_nothing),
+        cmocka_unit_test(test_lists_grow),
+        cmocka_unit_test(test_check_finds_each_fault),
+        cmocka_unit_test(test_the_first_error_makes_the_outcome),
+        cmocka_unit_test(test_a_run_is_indexed_by_rank),
+        cmocka_unit_test(test_units),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
