@@ -100,6 +100,7 @@ static lot_status open_device(measurement *m, lot_error *error)
                                  sizeof identity->binding_reason, error);
     if (status == LOT_OK) {
         identity->visible_count = (int64_t)list->count;
+        m->record.head.device = list->devices[request.ordinal]; /* a device that does not open is named too */
         request.module = module;
         if (strcmp(kind, "host") == 0)
             request.sharing = m->launch.local_size;
@@ -110,6 +111,7 @@ static lot_status open_device(measurement *m, lot_error *error)
     if (status != LOT_OK && lot_status_exit(status) == 1) {
         lot_record_fail(&m->record, "device_open", error);
         m->protocol.failed = 1;
+        *error = (lot_error){.status = LOT_OK}; /* it is in the record, and no vote against the others */
         status = LOT_OK;
     }
     return status;
