@@ -216,12 +216,14 @@ static cublasStatus_t multiply(const lot_device *device, const lot_plan *plan, v
 static lot_status time_plan(lot_device *device, const lot_plan *plan, const lot_trial *trial,
                             float *milliseconds, lot_error *error)
 {
-    lot_status status = LOT_BLAS(device, error, multiply(device, plan, trial->y, trial->x, trial->w));
+    lot_status status =
+        lot_blas_check(device, error, "cublasLtMatmul", multiply(device, plan, trial->y, trial->x, trial->w));
 
     if (status == LOT_OK)
         status = LOT_CUDA(device, error, cudaEventRecord(trial->start, device->stream));
     for (int i = 0; i < TUNE_RUNS && status == LOT_OK; i++)
-        status = LOT_BLAS(device, error, multiply(device, plan, trial->y, trial->x, trial->w));
+        status = lot_blas_check(device, error, "cublasLtMatmul",
+                                multiply(device, plan, trial->y, trial->x, trial->w));
     if (status == LOT_OK)
         status = LOT_CUDA(device, error, cudaEventRecord(trial->stop, device->stream));
     if (status == LOT_OK)
@@ -415,7 +417,7 @@ lot_status lot_cuda_run(lot_device *device, const lot_plan *plan, void *y, const
         device, error,
         cublasLtMatmulDescSetAttribute(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &b, sizeof b));
     if (status == LOT_OK)
-        status = LOT_BLAS(device, error, multiply(device, plan, y, x, w));
+        status = lot_blas_check(device, error, "cublasLtMatmul", multiply(device, plan, y, x, w));
     if (status == LOT_OK && linear->activation == LOT_GELU_ERF)
         status =
             LOT_CUDA(device, error,
