@@ -63,7 +63,11 @@ class Installed(unittest.TestCase):
         package = self.pack("TGZ")
         self.assertTrue(package.name.endswith(".tar.gz"))
         quiet("tar", "-xzf", package, "-C", self.folder)
-        self.check(self.folder / package.name[:-len(".tar.gz")])
+        top = self.folder / package.name[:-len(".tar.gz")]
+        said = quiet(top / "bin/gpulot", "manifest", "verify", top)
+        self.assertIn(" 0 findings;", said)
+        self.assertGreater(int(said.split()[0]), 10)
+        self.check(top)
 
     def test_debian_package(self):
         for tool in ("dpkg-deb", "dpkg-shlibdeps"):
