@@ -97,8 +97,8 @@ static lot_status match_lots(const lot_price_demand *demand, lot_price *price, l
                              per_lot);
     if (demand->ranks > price->gpus)
         return lot_error_set(error, LOT_USAGE, "--lots", 0,
-                             "--lots: %" PRId64 " lots of %" PRId64 " GPUs hold %" PRId64
-                             " ranks, not %" PRId64,
+                             "--lots: %" PRId64 " x %" PRId64 " GPUs are %" PRId64 ", too few for %" PRId64
+                             " ranks",
                              price->lots, per_lot, price->gpus, demand->ranks);
     price->idle_gpus = demand->ranks == 0 ? -1 : price->gpus - demand->ranks;
     return LOT_OK;

@@ -324,8 +324,7 @@ static void note_archives(price_job *job)
         lot_notes_add(&job->notes, "%zu ranks failed or were lost; they were paid for all the same",
                       rental->failed_ranks);
     if (rental->repeated_runs > 0)
-        lot_notes_add(&job->notes, "%zu archives hold a run that another holds too; it counts once",
-                      rental->repeated_runs);
+        lot_notes_add(&job->notes, "a run is given more than once; it counts once");
     if (job->has_terms && !job->config->at_launch && rental->run_count == 1 &&
         (job->terms.price.total_price_cents != job->price.total_price_cents ||
          strcmp(job->terms.sha256, job->catalogue.sha256) != 0))
