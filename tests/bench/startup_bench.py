@@ -20,6 +20,7 @@ TARGET_SECONDS = 0.030
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEASURE = ["measure", "--device", "host", "--batch", "1", "--context", "16", "--width", "64", "--dtype", "float32",
            "--warmup", "1", "--repeats", "5", "--quiet", "--output"]
+EXAMPLE = str(ROOT / "data" / "example-tariffs-2026-08-22.csv")
 
 
 def empty_program(folder):
@@ -33,7 +34,10 @@ def calls(program, folder):
     """What is timed, by name: each command with arguments that make it do its work on a small archive."""
     for name in ("before.h5", "after.h5"):
         subprocess.run([program, *MEASURE, folder / name], check=True, timeout=120)
-    before, after = str(folder / "before.h5"), str(folder / "after.h5")
+    before, after, results = str(folder / "before.h5"), str(folder / "after.h5"), str(folder / "results")
+    (folder / "results").mkdir()
+    (folder / "results" / "before.h5").write_bytes((folder / "before.h5").read_bytes())
+    subprocess.run([program, "manifest", "create", results], stdout=subprocess.DEVNULL, check=True, timeout=60)
     wanted = {
         "--help": ["--help"],
         "estimate": ["estimate", "--parameters", "7000000000", "--bits", "16"],
@@ -43,7 +47,10 @@ def calls(program, folder):
         "export csv": ["export", before, "--format", "csv"],
         "check": ["check", before],
         "compare": ["compare", before, after],
-        "price": ["price", before],
+        "price": ["price", "--tariffs", EXAMPLE, "--gpu", "B200", "--days", "7", "--ranks", "3"],
+        "price --archive": ["price", "--tariffs", EXAMPLE, "--gpu", "B200", "--days", "7", "--archive", before],
+        "tariffs check": ["tariffs", "check", EXAMPLE],
+        "manifest verify": ["manifest", "verify", results],
         "price --help": ["price", "--help"],
         "recover --help": ["recover", "--help"],
     }

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from project import PROGRAM, commands, options_of, run
+from project import PROGRAM, SOURCE, commands, options_of, run
 
 # What opens an archive or a catalogue is called with one that is not there: what is loaded is loaded before that.
 HARMLESS = {
@@ -19,6 +19,9 @@ HARMLESS = {
     "recover": ["none", "--output", "out.h5"],
     "check": ["none.h5"],
     "compare": ["none.h5", "none2.h5"],
+    "price": ["--tariffs", f"{SOURCE}/data/example-tariffs-2026-08-22.csv", "--gpu", "B200", "--days", "7", "--lots", "2"],
+    "tariffs": ["list", f"{SOURCE}/data/example-tariffs-2026-08-22.csv"],
+    "manifest": ["verify", f"{SOURCE}/data"],
 }
 HEAVY = re.compile(r"(gpulot-\w+\.so|libmpi\.so|libopen-rte\.so|libdnnl\.so|libcuda|libcublas|libnvidia-ml)")
 
