@@ -1,0 +1,148 @@
+/* The identity ledger and the meeting of one process alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/ledger.h"
+
+static void four_ranks(lot_hello *hellos)
+{
+    memset(hellos, 0, 4 * sizeof *hellos);
+    for (int i = 0; i < 4; i++) {
+        hellos[i].vote.rank = i;
+        hellos[i].config_digest = 99;
+        hellos[i].local_rank = i % 2;
+        strcpy(hellos[i].kind, "cuda");
+        (void)snprintf(hellos[i].host, sizeof hellos[i].host, "node%d", i / 2);
+        (void)snprintf(hellos[i].uuid, sizeof hellos[i].uuid, "GPU-%d", i);
+        (void)snprintf(hellos[i].pci_address, sizeof hellos[i].pci_address, "0000:0%d:00.0", i % 2);
+        hellos[i].ordinal = 0; /* every rank sees only its own: equal ordinals mean nothing */
+    }
+}
+
+static void test_distinct_devices_pass(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK);
+    assert_int_equal(lot_ledger_pairs(hellos, 4), 1);
+}
+
+static void test_one_device_twice_names_both(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    strcpy(hellos[3].uuid, "GPU-1");
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
+    assert_non_null(strstr(error.text, "rank 1 and rank 3"));
+    assert_non_null(strstr(error.text, "GPU-1"));
+    assert_int_equal(lot_ledger_check(hellos, 4, 1, &error), LOT_OK);
+}
+
+static void test_without_uuid_host_and_address_decide(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    for (int i = 0; i < 4; i++)
+        hellos[i].uuid[0] = '\0';
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK); /* same address, other hosts */
+    strcpy(hellos[1].pci_address, hellos[0].pci_address);
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
+    for (int i = 0; i < 4; i++)
+        hellos[i].pci_address[0] = '\0';
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK); /* nothing known, nothing claimed */
+}
+
+static void test_a_cpu_may_be_shared(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    for (int i = 0; i < 4; i++) {
+        strcpy(hellos[i].kind, "host");
+        strcpy(hellos[i].uuid, "HOST-0");
+    }
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK);
+}
+
+static void test_refusals_come_first_and_name_the_rank(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    hellos[2].config_digest = 1;
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_RANKS_DIFFER);
+    assert_non_null(strstr(error.text, "rank 2"));
+    hellos[3].vote.status = LOT_NO_DRIVER;
+    strcpy(hellos[3].vote.text, "no driver here");
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_NO_DRIVER);
+    assert_string_equal(error.text, "rank 3: no driver here");
+    hellos[0].vote.status = LOT_OUTPUT;
+    strcpy(hellos[0].vote.text, "x.h5 exists already");
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OUTPUT);
+    assert_string_equal(error.text, "x.h5 exists already");
+}
+
+static void test_run_ids_differ(void **state)
+{
+    char one[40], two[40];
+
+    (void)state;
+    lot_ledger_run_id(one, sizeof one);
+    lot_ledger_run_id(two, sizeof two);
+    assert_string_not_equal(one, two);
+    assert_int_equal(strlen(one), 16 + 1 + 16);
+    assert_int_equal(one[8], 'T');
+    assert_int_equal(one[15], 'Z');
+}
+
+static void test_one_process_agrees_with_itself(void **state)
+{
+    lot_team team = {.module = &lot_comm_alone, .limit_seconds = 1};
+    lot_error mine = {0};
+    lot_error verdict, error;
+
+    (void)state;
+    assert_int_equal(team.module->start(&team.comm, &team.facts, &error), LOT_OK);
+    assert_int_equal(team.facts.size, 1);
+    assert_int_equal(lot_comm_agree(&team, "point", &mine, &verdict, &error), LOT_OK);
+    assert_int_equal(verdict.status, LOT_OK);
+    (void)lot_error_set(&mine, LOT_INTERRUPTED, "signal", 15, "stopped");
+    assert_int_equal(lot_comm_agree(&team, "point", &mine, &verdict, &error), LOT_OK);
+    assert_int_equal(verdict.status, LOT_INTERRUPTED);
+    assert_string_equal(verdict.text, "stopped");
+    assert_int_equal(team.module->stop(team.comm, 1), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_distinct_devices_pass),
+        cmocka_unit_test(test_one_device_twice_names_both),
+        cmocka_unit_test(test_without_uuid_host_and_address_decide),
+        cmocka_unit_test(test_a_cpu_may_be_shared),
+        cmocka_unit_test(test_refusals_come_first_and_name_the_rank),
+        cmocka_unit_test(test_run_ids_differ),
+        cmocka_unit_test(test_one_process_agrees_with_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
