@@ -77,8 +77,6 @@ static bool runtime_is_simulator(void)
     void *address, *library;
     bool found;
 
-    if (dlsym(RTLD_DEFAULT, SIMULATOR_SYMBOL) != NULL)
-        return true;
     memcpy(&address, &function, sizeof address);
     if (dladdr(address, &where) == 0)
         return false;
@@ -92,8 +90,8 @@ static bool runtime_is_simulator(void)
 
 static bool is_simulated(const cudaUUID_t *uuid, const char *driver_version)
 {
-    return memcmp(uuid->bytes, SIMULATOR_MARK, strlen(SIMULATOR_MARK)) == 0 ||
-           strstr(driver_version, SIMULATOR_DRIVER) != NULL || runtime_is_simulator();
+    return runtime_is_simulator() || memcmp(uuid->bytes, SIMULATOR_MARK, strlen(SIMULATOR_MARK)) == 0 ||
+           strstr(driver_version, SIMULATOR_DRIVER) != NULL;
 }
 
 static int64_t attribute(int which, int ordinal)
@@ -370,9 +368,11 @@ lot_status lot_cuda_describe(lot_device *device, lot_device_facts *facts, lot_ab
     const int64_t mps = attribute(ATTRIBUTE_MPS_ENABLED, device->options.ordinal);
 
     (void)error;
-    /* How the rank is bound is not the module's to say. */
+    /* How the rank is bound is not the module's to say, and it may know the node from elsewhere. */
     memcpy(found.cpu_list, facts->cpu_list, sizeof found.cpu_list);
     memcpy(found.binding, facts->binding, sizeof found.binding);
+    if (found.numa_node < 0)
+        found.numa_node = facts->numa_node;
     lot_absences_add(&absences, "device.threads", "of the host device only");
     if (found.numa_node < 0)
         lot_absences_add(&absences, "device.numa_node", "cudaDevAttrHostNumaId: not known on this host");
@@ -386,32 +386,33 @@ lot_status lot_cuda_describe(lot_device *device, lot_device_facts *facts, lot_ab
     return LOT_OK;
 }
 
+/* LOT_UNSUPPORTED where the device is below compute capability `least` (80 is 8.0). */
+static lot_status needs(const lot_device *device, int least, const char *option, const char *what,
+                        lot_error *error)
+{
+    if (10 * device->major + device->minor >= least)
+        return LOT_OK;
+    return lot_error_set(error, LOT_UNSUPPORTED, option, 0, "%s needs compute capability %d.%d; %s has %s",
+                         what, least / 10, least % 10, device->identity.name,
+                         device->identity.compute_capability);
+}
+
 lot_status lot_cuda_supports(lot_device *device, lot_dtype dtype, lot_math math, lot_error *error)
 {
+    static const int least[LOT_DTYPE_COUNT] = {[LOT_FLOAT32] = 0, [LOT_FLOAT16] = 53, [LOT_BFLOAT16] = 80};
     const char *override = getenv("NVIDIA_TF32_OVERRIDE");
-    const int capability = 10 * device->major + device->minor;
 
-    if (math == LOT_MATH_TF32 && dtype != LOT_FLOAT32)
+    if (math != LOT_MATH_TF32)
+        return needs(device, least[dtype], "--dtype", lot_dtype_name(dtype), error);
+    if (dtype != LOT_FLOAT32)
         return lot_error_set(error, LOT_UNSUPPORTED, "--math", 0,
                              "tf32 is a way to multiply float32; it says nothing for %s",
                              lot_dtype_name(dtype));
-    if (math == LOT_MATH_TF32 && capability < 80)
-        return lot_error_set(error, LOT_UNSUPPORTED, "--math", 0,
-                             "tf32 needs compute capability 8.0; %s has %s", device->identity.name,
-                             device->identity.compute_capability);
-    if (math == LOT_MATH_TF32 && override != NULL && strcmp(override, "0") == 0)
+    if (override != NULL && strcmp(override, "0") == 0)
         return lot_error_set(
             error, LOT_UNSUPPORTED, "--math", 0,
             "NVIDIA_TF32_OVERRIDE=0 turns tf32 off in the library; unset it or use --math ieee");
-    if (dtype == LOT_BFLOAT16 && capability < 80)
-        return lot_error_set(error, LOT_UNSUPPORTED, "--dtype", 0,
-                             "bfloat16 needs compute capability 8.0; %s has %s", device->identity.name,
-                             device->identity.compute_capability);
-    if (dtype == LOT_FLOAT16 && capability < 53)
-        return lot_error_set(error, LOT_UNSUPPORTED, "--dtype", 0,
-                             "float16 needs compute capability 5.3; %s has %s", device->identity.name,
-                             device->identity.compute_capability);
-    return LOT_OK;
+    return needs(device, 80, "--math", "tf32", error);
 }
 
 /* ---- order and time ---- */

@@ -22,11 +22,6 @@ static const char *const symbols[LOT_NVML_FUNCTION_COUNT] = {
 #undef SYMBOL
 };
 
-const char *lot_nvml_symbol(lot_nvml_function function)
-{
-    return symbols[function];
-}
-
 /* Calls functions[which] as TYPE with ARGUMENTS under the lock. A macro, for every form of function needs it
  * and C has no way to write it once. */
 #define CALL(nvml, which, type, arguments)                                                                   \

@@ -121,9 +121,6 @@ typedef enum lot_nvml_function {
 lot_nvml *lot_nvml_open(char *reason, size_t size);
 void lot_nvml_close(lot_nvml *nvml);
 
-/* The symbol behind a function: "nvmlDeviceGetSerial". */
-const char *lot_nvml_symbol(lot_nvml_function function);
-
 /* Why a call gave nothing, in one line: "nvmlDeviceGetSerial: Not Supported". */
 void lot_nvml_reason(lot_nvml *nvml, lot_nvml_function function, int result, char *reason, size_t size);
 

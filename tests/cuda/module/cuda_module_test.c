@@ -608,19 +608,24 @@ static void test_no_samples_without_asking(void **state)
     assert_int_equal(count, 0);
 }
 
+/* However slow the machine, ten seconds give six samples of a series of two hundred a second. */
 static void test_samples_come_in_order(void **state)
 {
     fixture *f = *state;
-    const struct timespec wait = {.tv_nsec = 100000000};
-    lot_sample samples[8];
-    size_t count = 0, rest = 0;
+    const struct timespec wait = {.tv_nsec = 50000000};
+    lot_sample samples[6];
+    size_t count = 0;
 
-    (void)nanosleep(&wait, NULL);
-    WORKS(f, f->module->samples(f->device, samples, 4, &count, &f->error));
-    assert_int_equal(count, 4);
-    WORKS(f, f->module->samples(f->device, samples + 4, 4, &rest, &f->error));
-    assert_true(rest >= 1);
-    for (size_t i = 1; i < count + rest; i++)
+    for (int tries = 0; tries < 200 && count < 6; tries++) {
+        size_t more = 0;
+
+        (void)nanosleep(&wait, NULL);
+        WORKS(f, f->module->samples(f->device, samples + count, count < 4 ? 4 - count : 6 - count, &more,
+                                    &f->error));
+        count += more;
+    }
+    assert_int_equal(count, 6);
+    for (size_t i = 1; i < count; i++)
         assert_true(samples[i].seconds > samples[i - 1].seconds);
     assert_true(samples[0].telemetry.power_watts > 0);
 }
