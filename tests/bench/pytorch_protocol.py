@@ -40,7 +40,7 @@ def main():
             rows.time("warm_forward", lambda: model(inputs), repeat)
     with h5py.File(sys.argv[7], "x") as archive:
         archive.create_dataset("phases", data=numpy.array(list(rows), dtype=ROW))
-        archive.attrs["torch"] = torch.__version__
+        archive.attrs["torch"] = str(torch.__version__)
 
 
 if __name__ == "__main__":
