@@ -1,0 +1,98 @@
+/* What a check could not have seen, and what it cost. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/judge.h"
+#include "core/checked.h"
+
+/* With no event in n independent trials, 1 - 0.05^(1/n) bounds its chance with 95 % confidence; 3 / n is
+ * above it for every n (J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?",
+ * JAMA 249, 1983: the rule of three). */
+#define RULE_OF_THREE 3.0
+
+#define MILLIONTHS       1000000
+#define HOURS_A_DAY      24
+#define MILLISECONDS_DAY INT64_C(86400000)
+
+static void bound_corruption(lot_case *c)
+{
+    for (size_t g = 0; g < c->group_count; g++) {
+        lot_checked_group *group = &c->result->groups[g];
+        bool clean = true;
+
+        for (size_t i = c->group_first[g]; i < c->group_first[g + 1]; i++) {
+            const unsigned verdicts = c->result->devices[i].verdicts;
+
+            group->verified_passes += c->result->devices[i].verified_passes;
+            clean = clean && (verdicts & LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT)) == 0;
+        }
+        group->corruption_bound = clean && group->verified_passes > 0
+                                      ? fmin(RULE_OF_THREE / (double)group->verified_passes, 1)
+                                      : NAN;
+    }
+}
+
+/* The dtypes that were tried, each once, in the order of the groups. */
+static void list_precisions(lot_case *c)
+{
+    char *text = c->result->precisions;
+
+    for (size_t g = 0; g < c->group_count; g++) {
+        const lot_model *m = &c->gpus[c->group_first[g]].head->synthetic_model;
+        const size_t used = strlen(text);
+
+        if (m->dtype[0] != '\0' && strstr(text, m->dtype) == NULL)
+            (void)snprintf(text + used, sizeof c->result->precisions - used, "%s%s%s", used > 0 ? ", " : "",
+                           m->dtype, strcmp(m->math, "tf32") == 0 ? " (tf32)" : "");
+    }
+}
+
+/* A slow GPU lacks its share, one that failed or was lost all of it. */
+static int64_t lost_millionths(const lot_check_result *r)
+{
+    const unsigned gone = LOT_VERDICT_BIT(LOT_VERDICT_LOST) | LOT_VERDICT_BIT(LOT_VERDICT_FAILED);
+    int64_t lost = (int64_t)r->missing * MILLIONTHS;
+
+    for (size_t i = 0; i < r->device_count; i++) {
+        const lot_checked_device *d = &r->devices[i];
+
+        if ((d->verdicts & gone) != 0)
+            lost += MILLIONTHS;
+        else if ((d->verdicts & LOT_VERDICT_BIT(LOT_VERDICT_SLOW)) != 0 && d->slower.value > 0)
+            lost += llround(d->slower.value * MILLIONTHS);
+    }
+    return lost;
+}
+
+/* Prices are exact; a product that does not fit leaves the cost unknown. */
+static void work_out_cost(lot_case *c)
+{
+    const lot_check_price *price = c->options->price;
+    lot_check_cost *cost = &c->result->cost;
+    lot_check_cost made = {.known = true};
+    int64_t hours;
+
+    if (price == NULL || price->gpus <= 0 || price->days <= 0 || !(c->result->elapsed_seconds >= 0) ||
+        c->result->elapsed_seconds > 1e12)
+        return;
+    made.total_cents = price->total_cents;
+    made.gpus = price->gpus;
+    made.days = price->days;
+    made.check_milliseconds = llround(c->result->elapsed_seconds * 1000);
+    made.lost_millionths = lost_millionths(c->result);
+    if (lot_checked_mul(price->total_cents, made.check_milliseconds, &made.check_numerator) &&
+        lot_checked_mul(price->days, MILLISECONDS_DAY, &made.check_denominator) &&
+        lot_checked_mul(price->days, HOURS_A_DAY, &hours) &&
+        lot_checked_mul(made.lost_millionths, hours, &made.lost_gpu_hour_millionths) &&
+        lot_checked_mul(price->total_cents, made.lost_millionths, &made.lost_numerator) &&
+        lot_checked_mul(price->gpus, MILLIONTHS, &made.lost_denominator))
+        *cost = made;
+}
+
+void lot_case_blindness(lot_case *c)
+{
+    bound_corruption(c);
+    list_precisions(c);
+    work_out_cost(c);
+}

@@ -1,0 +1,146 @@
+/* Slow or not without peers: against rates that somebody expects and against an earlier run. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/judge.h"
+#include "analysis/spread.h"
+#include "core/field.h"
+#include "core/stats.h"
+
+#define NORMAL_950 1.64485362695147
+
+/* The time that stands for a GPU: its first warm series, on the device's clock where it has one. */
+static const lot_timing *time_of(const lot_observation *seen, const lot_series **series)
+{
+    static const char *const schedules[] = {"together", "solo", "pairs"};
+
+    for (size_t i = 0; i < sizeof schedules / sizeof schedules[0]; i++) {
+        const lot_series *s = lot_observation_find(seen, "warm_forward", schedules[i]);
+
+        if (s != NULL && s->timing[lot_series_clock(s)].rows > 0) {
+            *series = s;
+            return &s->timing[lot_series_clock(s)];
+        }
+    }
+    return NULL;
+}
+
+static double variance_of(const lot_timing *t)
+{
+    return isnan(t->robust_deviation)
+               ? 0
+               : t->robust_deviation * t->robust_deviation * lot_median_variance((size_t)t->rows);
+}
+
+static bool agrees(int64_t expected, int64_t actual)
+{
+    return expected == LOT_NULL_I64 || expected == actual;
+}
+
+static bool applies(const lot_expectation *e, const lot_record_head *head)
+{
+    const lot_model *m = &head->synthetic_model;
+
+    return strcmp(e->model, head->device.name) == 0 && strcmp(e->dtype, m->dtype) == 0 &&
+           strcmp(e->math, m->math) == 0 && agrees(e->batch, m->batch) && agrees(e->context, m->context) &&
+           agrees(e->width, m->width) && agrees(e->hidden, m->hidden);
+}
+
+/* Slow where even the fast end of what the repeats allow misses the rate by more than its tolerance. */
+static void judge_expected(lot_case *c, size_t gpu, const lot_expectation *e, const lot_series *s,
+                           const lot_timing *t)
+{
+    const double flops = (double)c->gpus[gpu].head->synthetic_model.flops_per_forward;
+    const double rate = flops / t->median_seconds;
+    const double half = NORMAL_950 * sqrt(variance_of(t));
+    lot_finding *f;
+
+    c->gpus[gpu].speed_judged = true;
+    if (rate * exp(half) >= e->flops_per_second * (1 - e->tolerance)) {
+        lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
+        return;
+    }
+    f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "flops_per_second");
+    lot_finding_place(f, s->phase, s->schedule);
+    lot_finding_number(f, rate, e->flops_per_second * (1 - e->tolerance), "1/s");
+    f->low = rate * exp(-half);
+    f->high = rate * exp(half);
+    lot_finding_say(f, "%.4g FLOP/s, %.2f %% below the expected %.4g (%.100s)", rate,
+                    100 * (1 - rate / e->flops_per_second), e->flops_per_second, e->source);
+}
+
+static void judge_expectations(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t)
+{
+    const lot_expectations *list = c->options->expectations;
+    bool any = false;
+
+    for (size_t i = 0; list != NULL && i < list->count; i++)
+        if (applies(&list->items[i], c->gpus[gpu].head)) {
+            any = true;
+            judge_expected(c, gpu, &list->items[i], s, t);
+        }
+    if (list != NULL && !any)
+        lot_finding_say(
+            lot_case_find(c, gpu, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_EXPECTATION, "flops_per_second"),
+            "no expectation is for this exact model and work");
+}
+
+/* Times of the earlier run's GPUs of the same group, on the same clock and schedule; their number. */
+static size_t earlier_times(const lot_case *c, size_t gpu, const lot_series *s, double *y, size_t capacity)
+{
+    size_t first, count = 0;
+    const size_t end = lot_case_earlier(c, c->gpus[gpu].head, &first);
+
+    for (size_t i = first; i < end && count < capacity; i++) {
+        const lot_series *e = lot_observation_find(c->earlier[i].seen, s->phase, s->schedule);
+
+        if (e != NULL && e->timing[lot_series_clock(s)].rows > 0)
+            y[count++] = log(e->timing[lot_series_clock(s)].median_seconds);
+    }
+    return count;
+}
+
+/* The earlier GPUs stand for peers, of whose spread only the prior is taken: they ran at another time. A few
+ * hundred of them tell the middle well enough, which keeps the whole linear. */
+static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t,
+                          const lot_spread_prior *prior)
+{
+    double y[256];
+    const size_t count = earlier_times(c, gpu, s, y, sizeof y / sizeof y[0]);
+    const double chance = c->options->level / (double)c->count;
+    lot_spread_belief belief;
+    double d, threshold;
+    lot_finding *f;
+
+    if (count == 0)
+        return;
+    lot_spread_prior_only(prior, count, variance_of(t), &belief);
+    d = log(t->median_seconds) - lot_stats_median(y, count);
+    c->gpus[gpu].speed_judged = true;
+    if (lot_spread_tail(prior, &belief, d) >= chance) {
+        lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
+        return;
+    }
+    threshold = lot_spread_threshold(prior, &belief, chance);
+    f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "earlier_seconds");
+    lot_finding_place(f, s->phase, s->schedule);
+    lot_finding_number(f, lot_speed_lost(d), lot_speed_lost(threshold), "1");
+    lot_finding_say(f, "%.2f %% slower than the %zu equal GPUs of the earlier archive (threshold %.2f %%)",
+                    100 * lot_speed_lost(d), count, 100 * lot_speed_lost(threshold));
+}
+
+void lot_judge_rates(lot_case *c)
+{
+    lot_spread_prior prior;
+
+    lot_spread_prior_make(c->options->prior, &prior);
+    for (size_t i = 0; i < c->count; i++) {
+        const lot_series *s = NULL;
+        const lot_timing *t = time_of(c->gpus[i].seen, &s);
+
+        if (t == NULL)
+            continue;
+        judge_expectations(c, i, s, t);
+        judge_earlier(c, i, s, t, &prior);
+    }
+}

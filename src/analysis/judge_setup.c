@@ -1,0 +1,235 @@
+/* What must be equal among GPUs of one model and is not. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/groups.h"
+#include "analysis/judge.h"
+#include "core/field.h"
+
+#define VALUE_SIZE 96
+
+typedef struct value {
+    char text[VALUE_SIZE]; /* "" where it is not known */
+    size_t gpu;
+} value;
+
+/* One thing that must be equal. */
+typedef struct subject {
+    const char *name;
+    lot_kind kind;
+    size_t offset; /* in lot_record_head */
+    const char *unit;
+} subject;
+
+#define SUBJECT(kind, section, field, unit)                                                                  \
+    {                                                                                                        \
+#field, LOT_KIND_##kind, offsetof(lot_record_head, section.field), unit                              \
+    }
+
+static const subject subjects[] = {
+    SUBJECT(STR, device, driver_version, ""),
+    SUBJECT(STR, device, driver_api_version, ""),
+    SUBJECT(STR, device, runtime_version, ""),
+    SUBJECT(STR, device, library_version, ""),
+    SUBJECT(STR, device, vbios_version, ""),
+    SUBJECT(STR, device, loading_mode, ""),
+    SUBJECT(STR, device, compute_mode, ""),
+    SUBJECT(BOOL, device, persistence_mode, ""),
+    SUBJECT(BOOL, device, ecc_enabled, ""),
+    SUBJECT(BOOL, device, mig_enabled, ""),
+    SUBJECT(I64, device, mig_siblings, ""),
+    SUBJECT(BOOL, device, mps_active, ""),
+    SUBJECT(F64, device, power_limit_watts, " W"),
+    SUBJECT(F64, device, sm_clock_max_mhz, " MHz"),
+    SUBJECT(F64, device, memory_clock_max_mhz, " MHz"),
+    SUBJECT(I64, device, pcie_generation_max, ""),
+    SUBJECT(I64, device, pcie_width_max, ""),
+    SUBJECT(STR, device, binding, ""),
+    SUBJECT(I64, environment, cpus_bound, ""),
+    SUBJECT(STR, environment, cpu_model, ""),
+    SUBJECT(I64, environment, cpus_online, ""),
+    SUBJECT(STR, environment, kernel, ""),
+    SUBJECT(STR, environment, os, ""),
+};
+
+#define SUBJECT_COUNT (sizeof subjects / sizeof subjects[0])
+
+static void print_value(const subject *s, const lot_record_head *head, char *text)
+{
+    const char *at = (const char *)head + s->offset;
+    int64_t integer;
+    double number;
+
+    text[0] = '\0';
+    switch (s->kind) {
+    case LOT_KIND_STR:
+        (void)snprintf(text, VALUE_SIZE, "%s", at);
+        break;
+    case LOT_KIND_BOOL:
+        if (*(const int8_t *)at != LOT_NULL_BOOL)
+            (void)snprintf(text, VALUE_SIZE, "%s", *(const int8_t *)at != 0 ? "on" : "off");
+        break;
+    case LOT_KIND_I64:
+        memcpy(&integer, at, sizeof integer);
+        if (integer != LOT_NULL_I64)
+            (void)snprintf(text, VALUE_SIZE, "%lld%s", (long long)integer, s->unit);
+        break;
+    case LOT_KIND_F64:
+        memcpy(&number, at, sizeof number);
+        if (!isnan(number))
+            (void)snprintf(text, VALUE_SIZE, "%.6g%s", number, s->unit);
+        break;
+    }
+}
+
+/* All the same bytes: by far the usual case, and cheaper to see than texts. */
+static bool all_equal(const lot_case *c, size_t first, size_t end, const subject *s)
+{
+    const char *one = (const char *)c->gpus[first].head + s->offset;
+
+    for (size_t i = first + 1; i < end; i++) {
+        const char *other = (const char *)c->gpus[i].head + s->offset;
+
+        if (s->kind == LOT_KIND_STR ? strcmp(one, other) != 0
+                                    : memcmp(one, other, s->kind == LOT_KIND_BOOL ? 1 : 8) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const value *x = a;
+    const value *y = b;
+    const int order = strcmp(x->text, y->text);
+
+    return order != 0 ? order : (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+/* The text of more than half of the sorted values, or NULL; *votes of them. */
+static const char *majority(const value *values, size_t count, size_t *votes)
+{
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+
+        while (end < count && strcmp(values[end].text, values[i].text) == 0)
+            end++;
+        if (2 * (end - i) > count) {
+            *votes = end - i;
+            return values[i].text;
+        }
+        i = end;
+    }
+    return NULL;
+}
+
+static void accuse(lot_case *c, const value *one, const char *name, const char *right, size_t votes,
+                   size_t count)
+{
+    lot_finding *f = lot_case_find(c, one->gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_PEER, name);
+
+    if (right != NULL)
+        lot_finding_say(f, "%s is %s; %zu of %zu have %s", name, one->text, votes, count, right);
+    else
+        lot_finding_say(f, "%s is %s and differs between the GPUs, without a majority", name, one->text);
+}
+
+/* Who is not like most; where there is no majority, everybody is named. Unknown values are no difference. */
+static void compare_values(lot_case *c, value *values, size_t count, const char *name)
+{
+    const char *right;
+    size_t votes = 0;
+    bool equal = true;
+
+    for (size_t i = 1; equal && i < count; i++)
+        equal = strcmp(values[i].text, values[0].text) == 0;
+    if (equal)
+        return;
+    qsort(values, count, sizeof *values, by_text);
+    right = majority(values, count, &votes);
+    for (size_t i = 0; i < count; i++)
+        if (right == NULL || strcmp(values[i].text, right) != 0)
+            accuse(c, &values[i], name, right, votes, count);
+}
+
+/* PCIe under load: the best that any row of a forward pass saw. */
+static void print_pcie(const lot_observation *seen, bool width, char *text)
+{
+    int64_t most = LOT_NULL_I64;
+
+    for (size_t i = 0; i < seen->count; i++) {
+        const lot_series *s = &seen->series[i];
+        const int64_t at = width ? s->pcie_width : s->pcie_generation;
+
+        if (strcmp(s->phase, "model_load") != 0 && strcmp(s->phase, "inputs") != 0 && at > most)
+            most = at;
+    }
+    text[0] = '\0';
+    if (most != LOT_NULL_I64)
+        (void)snprintf(text, VALUE_SIZE, "%lld", (long long)most);
+}
+
+static void judge_subject(lot_case *c, size_t first, size_t end, size_t which, value *values)
+{
+    static const char *const names[] = {"pcie_generation", "pcie_width"};
+    size_t count = 0;
+
+    if (which < SUBJECT_COUNT && all_equal(c, first, end, &subjects[which]))
+        return;
+    for (size_t i = first; i < end; i++) {
+        value *v = &values[count];
+
+        v->gpu = i;
+        if (which < SUBJECT_COUNT)
+            print_value(&subjects[which], c->gpus[i].head, v->text);
+        else
+            print_pcie(c->gpus[i].seen, which > SUBJECT_COUNT, v->text);
+        count += v->text[0] != '\0';
+    }
+    compare_values(c, values, count,
+                   which < SUBJECT_COUNT ? subjects[which].name : names[which - SUBJECT_COUNT]);
+}
+
+/* What is wrong whatever the others have. */
+static void judge_alone(lot_case *c, size_t gpu)
+{
+    const lot_device_facts *d = &c->gpus[gpu].head->device;
+
+    if (d->foreign_processes > 0) {
+        lot_finding *f =
+            lot_case_find(c, gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_RECORD, "foreign_processes");
+
+        lot_finding_number(f, (double)d->foreign_processes, 0, "");
+        lot_finding_say(f, "%lld compute processes of others on the GPU", (long long)d->foreign_processes);
+    }
+    if (d->power_limit_watts < d->power_limit_default_watts) {
+        lot_finding *f =
+            lot_case_find(c, gpu, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_RECORD, "power_limit_watts");
+
+        lot_finding_number(f, d->power_limit_watts, d->power_limit_default_watts, "W");
+        lot_finding_say(f, "the power limit is below the default");
+    }
+}
+
+void lot_judge_setup(lot_case *c)
+{
+    value *values = malloc((c->count + 1) * sizeof *values);
+
+    if (values == NULL)
+        c->no_memory = true;
+    for (size_t first = 0; values != NULL && first < c->count;) {
+        size_t end = first + 1;
+
+        while (end < c->count && lot_model_compare(c->gpus[end].head, c->gpus[first].head) == 0)
+            end++;
+        /* A rank that told no device has nothing to compare. */
+        for (size_t which = 0; which < SUBJECT_COUNT + 2 && lot_device_known(c->gpus[first].head); which++)
+            judge_subject(c, first, end, which, values);
+        first = end;
+    }
+    for (size_t i = 0; i < c->count; i++)
+        judge_alone(c, i);
+    free(values);
+}

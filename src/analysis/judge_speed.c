@@ -1,0 +1,348 @@
+/* Slow or not: times among peers. docs/consistency.md derives the rule. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/judge.h"
+#include "analysis/spread.h"
+#include "core/distributions.h"
+#include "core/field.h"
+#include "core/stats.h"
+
+/* Of the level that may be spent on false alarms; the rest is for the judge of repeats. */
+#define SPEED_SHARE 0.8
+
+/* A GPU's own noise counts instead of the group's where it is this many times that. */
+#define NOISY 2.0
+
+/* Quantile of the normal distribution, 97.5 %. */
+#define NORMAL_975 1.95996398454005
+
+static const char *const schedules[] = {"together", "solo", "pairs"};
+static const char *const phases[] = {"warm_forward", "soak"};
+
+#define SCHEDULE_COUNT (sizeof schedules / sizeof schedules[0])
+#define PHASE_COUNT    (sizeof phases / sizeof phases[0])
+
+/* One GPU's time in one comparison. */
+typedef struct entrant {
+    double y; /* ln seconds of its median repeat */
+    size_t gpu;
+    const lot_timing *timing;
+} entrant;
+
+/* One comparison under way. */
+typedef struct contest {
+    entrant *entrants; /* sorted by y */
+    double *y;         /* the same, alone */
+    size_t count;
+    size_t group;
+    const char *phase;
+    const char *schedule;
+    lot_clock_kind clock;
+    double noise; /* standard deviation of one repeat, pooled */
+    int64_t repeats;
+} contest;
+
+static int by_time(const void *a, const void *b)
+{
+    const entrant *x = a;
+    const entrant *y = b;
+
+    if (x->y != y->y)
+        return x->y > y->y ? 1 : -1;
+    return (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+/* The device's clock only where every one has it: two clocks are never compared with each other. */
+static lot_clock_kind common_clock(const lot_case *c, const contest *k)
+{
+    bool device = true;
+
+    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
+        const lot_series *s = lot_observation_find(c->gpus[i].seen, k->phase, k->schedule);
+
+        if (s != NULL && s->timing[lot_series_clock(s)].rows > 0)
+            device = device && lot_series_clock(s) == LOT_CLOCK_DEVICE;
+    }
+    return device ? LOT_CLOCK_DEVICE : LOT_CLOCK_HOST;
+}
+
+static void enter(const lot_case *c, contest *k)
+{
+    k->clock = common_clock(c, k);
+    k->count = 0;
+    k->repeats = INT64_MAX;
+    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
+        const lot_series *s = lot_observation_find(c->gpus[i].seen, k->phase, k->schedule);
+
+        if (s == NULL || s->timing[k->clock].rows == 0)
+            continue;
+        k->entrants[k->count++] = (entrant){log(s->timing[k->clock].median_seconds), i, &s->timing[k->clock]};
+        if (s->timing[k->clock].rows < k->repeats)
+            k->repeats = s->timing[k->clock].rows;
+    }
+    qsort(k->entrants, k->count, sizeof *k->entrants, by_time);
+    for (size_t i = 0; i < k->count; i++)
+        k->y[i] = k->entrants[i].y;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Noise of one repeat: the lower median of the GPUs' own, so that an unstable GPU does not raise it, divided
+ * by what the median of a sample deviation is below the truth (E. B. Wilson, M. M. Hilferty, 1931: the median
+ * of chi-square with v degrees of freedom is about v (1 - 2 / 9v)^3). NaN without two repeats. */
+static double pooled_noise(const contest *k, double *scratch)
+{
+    size_t count = 0;
+    double v, shrink;
+
+    for (size_t i = 0; i < k->count; i++)
+        if (!isnan(k->entrants[i].timing->deviation))
+            scratch[count++] = k->entrants[i].timing->deviation;
+    if (count == 0 || k->repeats < 2)
+        return NAN;
+    qsort(scratch, count, sizeof *scratch, ascending);
+    v = (double)(k->repeats - 1);
+    shrink = 1 - 2 / (9 * v);
+    return scratch[(count - 1) / 2] / sqrt(shrink * shrink * shrink);
+}
+
+/* What the noise of the repeats adds to a median of them; unknown noise adds nothing and the text says so. */
+static double median_noise(double noise, int64_t repeats)
+{
+    return isnan(noise) ? 0 : noise * noise * lot_median_variance((size_t)repeats);
+}
+
+static double own_variance(const contest *k, const entrant *e)
+{
+    const double own = e->timing->robust_deviation;
+    const double noise = !isnan(own) && own > NOISY * k->noise ? own : k->noise;
+
+    return median_noise(noise, e->timing->rows);
+}
+
+/* The middle of all entrants but the one at `at`, from the sorted times. */
+static double middle_without(const contest *k, size_t at)
+{
+    const size_t left = k->count - 1;
+    const size_t low = (left - 1) / 2, high = left / 2; /* places among the others */
+
+    return 0.5 * (k->y[low >= at ? low + 1 : low] + k->y[high >= at ? high + 1 : high]);
+}
+
+static lot_estimate effect(double y, double middle, double variance)
+{
+    const double half = NORMAL_975 * sqrt(variance);
+    const double d = y - middle;
+
+    return (lot_estimate){lot_speed_lost(d), lot_speed_lost(d - half), lot_speed_lost(d + half)};
+}
+
+static void find_slow(lot_case *c, const contest *k, const entrant *e, const lot_estimate *slower,
+                      double threshold)
+{
+    lot_finding *f = lot_case_find(c, e->gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_PEER,
+                                   k->clock == LOT_CLOCK_DEVICE ? "device_seconds" : "host_seconds");
+
+    lot_finding_place(f, k->phase, k->schedule);
+    lot_finding_number(f, slower->value, threshold, "1");
+    f->low = slower->low;
+    f->high = slower->high;
+    lot_finding_say(f,
+                    "%.2f %% slower than the middle of its %zu peers (95 %% interval %.2f to %.2f %%, "
+                    "threshold %.2f %%)",
+                    100 * slower->value, k->count - 1, 100 * slower->low, 100 * slower->high,
+                    100 * threshold);
+}
+
+/* Which schedule's numbers stand in the table of GPUs: the first one that there is. */
+static void note_device(lot_case *c, const contest *k, const entrant *e, const lot_estimate *slower)
+{
+    lot_checked_device *d = &c->result->devices[e->gpu];
+
+    if (d->clock[0] != '\0')
+        return;
+    (void)lot_field_copy(d->schedule, sizeof d->schedule, k->schedule);
+    (void)lot_field_copy(d->clock, sizeof d->clock, k->clock == LOT_CLOCK_DEVICE ? "device" : "host");
+    d->repeats = e->timing->rows;
+    d->median_seconds = e->timing->median_seconds;
+    d->repeat_spread = e->timing->robust_deviation;
+    d->slower = *slower;
+}
+
+static lot_comparison *next_comparison(lot_case *c)
+{
+    lot_check_result *r = c->result;
+
+    if (r->comparison_count == c->comparison_capacity) {
+        const size_t capacity = c->comparison_capacity == 0 ? 8 : 2 * c->comparison_capacity;
+        lot_comparison *grown = realloc(r->comparisons, capacity * sizeof *grown);
+
+        if (grown == NULL) {
+            c->no_memory = true;
+            return NULL;
+        }
+        r->comparisons = grown;
+        c->comparison_capacity = capacity;
+    }
+    return &r->comparisons[r->comparison_count++];
+}
+
+/* Notes the comparison as a whole; the belief is that of one more honest GPU against all of them but one. */
+static void note_comparison(lot_case *c, const contest *k, const lot_spread_prior *prior,
+                            lot_spread_belief *belief)
+{
+    lot_comparison *n = next_comparison(c);
+    double threshold;
+
+    if (n == NULL)
+        return;
+    memset(n, 0, sizeof *n);
+    n->group = k->group;
+    (void)lot_field_copy(n->phase, sizeof n->phase, k->phase);
+    (void)lot_field_copy(n->schedule, sizeof n->schedule, k->schedule);
+    (void)lot_field_copy(n->clock, sizeof n->clock, k->clock == LOT_CLOCK_DEVICE ? "device" : "host");
+    n->devices = k->count;
+    n->repeats = k->repeats;
+    n->median_seconds = exp(lot_stats_median(k->y, k->count));
+    n->repeat_noise = k->noise;
+    n->own_spread = k->count >= 3 ? 1.4826 * lot_stats_mad(k->y, k->count) : NAN;
+    n->used_spread = n->threshold = n->detectable = n->false_alarm = NAN;
+    if (k->count < 2)
+        return;
+    belief->centre_factor = lot_median_variance(k->count - 1);
+    threshold = lot_spread_threshold(prior, belief, c->finding_chance);
+    n->used_spread = lot_spread_mean(prior, belief);
+    n->threshold = lot_speed_lost(threshold);
+    /* A GPU that slow passes the threshold unless it was one of the fastest twentieth before. */
+    n->detectable = lot_speed_lost(threshold + lot_spread_threshold(prior, belief, 0.05));
+    n->false_alarm = c->finding_chance;
+}
+
+/* Judges every entrant of a sorted contest of at least two. Only the slower half can be slow, and for all of
+ * that half the middle of the others is the same. */
+static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior *prior,
+                           const lot_spread_belief *all)
+{
+    const double used = lot_spread_mean(prior, all);
+    const size_t half = (k->count + 1) / 2;
+    lot_spread_fit fit;
+
+    lot_spread_fit_make(prior, k->y, median_noise(k->noise, k->repeats), k->count,
+                        middle_without(k, k->count - 1), &fit);
+    for (size_t i = 0; i < k->count; i++) {
+        const entrant *e = &k->entrants[i];
+        const double middle = middle_without(k, i);
+        const double variance =
+            own_variance(k, e) + lot_median_variance(k->count - 1) * (used * used + fit.variance);
+        const lot_estimate slower = effect(e->y, middle, variance);
+        lot_spread_belief judge;
+
+        note_device(c, k, e, &slower);
+        c->gpus[e->gpu].speed_judged = true;
+        lot_case_good(c, e->gpu, LOT_EVIDENCE_PEER);
+        if (i < half)
+            continue;
+        lot_spread_without(prior, &fit, e->y, own_variance(k, e), &judge);
+        if (lot_spread_tail(prior, &judge, e->y - middle) < c->finding_chance)
+            find_slow(c, k, e, &slower,
+                      lot_speed_lost(lot_spread_threshold(prior, &judge, c->finding_chance)));
+    }
+}
+
+static void judge_contest(lot_case *c, contest *k, const lot_spread_prior *prior)
+{
+    const lot_estimate unknown = {NAN, NAN, NAN};
+    lot_spread_fit fit;
+    lot_spread_belief all;
+
+    enter(c, k);
+    if (k->count == 0)
+        return;
+    k->noise = pooled_noise(k, k->y);
+    for (size_t i = 0; i < k->count; i++)
+        k->y[i] = k->entrants[i].y;
+    if (k->count == 1) {
+        note_device(c, k, &k->entrants[0], &unknown);
+        note_comparison(c, k, prior, NULL);
+        return;
+    }
+    lot_spread_fit_make(prior, k->y, median_noise(k->noise, k->repeats), k->count,
+                        lot_stats_median(k->y, k->count), &fit);
+    lot_spread_all(prior, &fit, &all);
+    judge_entrants(c, k, prior, &all);
+    note_comparison(c, k, prior, &all);
+}
+
+/* Every phase and schedule of one group. */
+static void judge_contests(lot_case *c, contest *k, const lot_spread_prior *prior)
+{
+    for (size_t p = 0; p < PHASE_COUNT; p++)
+        for (size_t s = 0; s < SCHEDULE_COUNT; s++) {
+            k->phase = phases[p];
+            k->schedule = schedules[s];
+            judge_contest(c, k, prior);
+        }
+}
+
+/* The level is shared by every comparison of every GPU that can be made. */
+static void count_tests(lot_case *c)
+{
+    for (size_t g = 0; g < c->group_count; g++)
+        for (size_t p = 0; p < PHASE_COUNT; p++)
+            for (size_t s = 0; s < SCHEDULE_COUNT; s++) {
+                size_t entrants = 0;
+
+                for (size_t i = c->group_first[g]; i < c->group_first[g + 1]; i++)
+                    entrants += lot_observation_find(c->gpus[i].seen, phases[p], schedules[s]) != NULL;
+                c->tests += entrants > 1 ? (double)entrants : 0;
+            }
+    c->finding_chance = SPEED_SHARE * c->options->level / (c->tests > 0 ? c->tests : 1);
+}
+
+/* Time together over time solo: what the neighbours cost. */
+static void note_contention(lot_case *c, size_t gpu)
+{
+    const lot_series *together = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "together");
+    const lot_series *solo = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "solo");
+    const lot_timing *t, *s;
+    double d, variance, half;
+
+    if (together == NULL || solo == NULL)
+        return;
+    t = &together->timing[lot_series_clock(together)];
+    s = &solo->timing[lot_series_clock(together)];
+    if (t->rows < 2 || s->rows < 2)
+        return;
+    d = log(t->median_seconds / s->median_seconds);
+    variance = median_noise(t->robust_deviation, t->rows) + median_noise(s->robust_deviation, s->rows);
+    half = lot_student_quantile(0.025, (double)(t->rows < s->rows ? t->rows : s->rows) - 1) * sqrt(variance);
+    c->result->devices[gpu].contention = (lot_estimate){exp(d), exp(d - half), exp(d + half)};
+}
+
+void lot_judge_speed(lot_case *c)
+{
+    contest k = {.entrants = malloc((c->count + 1) * sizeof *k.entrants),
+                 .y = malloc((c->count + 1) * sizeof *k.y)};
+    lot_spread_prior prior;
+
+    c->no_memory = c->no_memory || k.entrants == NULL || k.y == NULL;
+    lot_spread_prior_make(c->options->prior, &prior);
+    count_tests(c);
+    for (k.group = 0; !c->no_memory && k.group < c->group_count; k.group++) {
+        judge_contests(c, &k, &prior);
+        c->group_comparison[k.group + 1] = c->result->comparison_count;
+    }
+    for (size_t i = 0; i < c->count; i++)
+        note_contention(c, i);
+    free(k.entrants);
+    free(k.y);
+}

@@ -1,0 +1,138 @@
+/* What a rank's record says of itself: lost, failed, not measured, counters of faults. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/judge.h"
+#include "core/status.h"
+
+static void missing(lot_case *c, size_t gpu, const char *phase, const char *measure, const char *why)
+{
+    lot_finding *f = lot_case_find(c, gpu, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, measure);
+
+    lot_finding_place(f, phase, "");
+    lot_finding_say(f, "%s", why);
+}
+
+static void judge_outcome(lot_case *c, size_t gpu)
+{
+    const lot_outcome *outcome = &c->gpus[gpu].head->outcome;
+    const lot_status status = lot_status_from_name(outcome->status);
+    const bool lost = status == LOT_LOST;
+    lot_finding *f;
+
+    /* A wrong result is the business of the judges of results. */
+    if (strcmp(outcome->status, lot_status_name(LOT_OK)) == 0 || status == LOT_WRONG_RESULT)
+        return;
+    f = lot_case_find(c, gpu, lost ? LOT_VERDICT_LOST : LOT_VERDICT_FAILED, LOT_EVIDENCE_RECORD, "status");
+    lot_finding_place(f, outcome->failed_phase, "");
+    lot_finding_say(f, "%s: %.200s", outcome->status,
+                    outcome->error_text[0] != '\0' ? outcome->error_text : lot_status_meaning(status));
+}
+
+/* Every schedule that was measured needs as many timed repeats as were asked for. */
+static void judge_repeats(lot_case *c, size_t gpu)
+{
+    const lot_judged *g = &c->gpus[gpu];
+    const int64_t wanted = g->head->synthetic_model.repeats;
+    bool any = false;
+
+    for (size_t i = 0; i < g->seen->count; i++) {
+        const lot_series *s = &g->seen->series[i];
+        const int64_t timed = s->timing[lot_series_clock(s)].rows;
+        lot_finding *f;
+
+        if (strcmp(s->phase, "warm_forward") != 0)
+            continue;
+        any = any || timed > 0;
+        if (timed > 0 && timed >= wanted)
+            continue;
+        f = lot_case_find(c, gpu, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, "repeats");
+        lot_finding_place(f, s->phase, s->schedule);
+        lot_finding_number(f, (double)timed, wanted > 0 ? (double)wanted : NAN, "");
+        lot_finding_say(f, "%lld of %lld repeats have a usable time", (long long)timed,
+                        (long long)(wanted > s->rows ? wanted : s->rows));
+    }
+    if (!any)
+        missing(c, gpu, "warm_forward", "repeats", "no repeat has a usable time");
+}
+
+static void judge_verification(lot_case *c, size_t gpu)
+{
+    const lot_verification *v = &c->gpus[gpu].head->verification;
+
+    if (v->passes <= 0 || v->digest[0] == '\0')
+        missing(c, gpu, "", "digest", "no output was digested");
+    if (v->reference_rows <= 0 || v->reference_passed == LOT_NULL_BOOL)
+        missing(c, gpu, "", "reference", "no output row was compared with the float64 reference");
+}
+
+static void judge_counters(lot_case *c, size_t gpu)
+{
+    const lot_device_facts *d = &c->gpus[gpu].head->device;
+    const lot_observation *seen = c->gpus[gpu].seen;
+
+    for (size_t i = 0; i < seen->count; i++) {
+        const lot_series *s = &seen->series[i];
+
+        if (s->ecc_uncorrected > 0) {
+            lot_finding *f =
+                lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_RECORD, "ecc_uncorrected");
+
+            lot_finding_place(f, s->phase, s->schedule);
+            lot_finding_number(f, (double)s->ecc_uncorrected, 0, "");
+            lot_finding_say(f, "%lld uncorrected memory errors", (long long)s->ecc_uncorrected);
+        }
+        if (s->ecc_corrected > 0) {
+            lot_finding *f =
+                lot_case_find(c, gpu, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_RECORD, "ecc_corrected");
+
+            lot_finding_place(f, s->phase, s->schedule);
+            lot_finding_number(f, (double)s->ecc_corrected, NAN, "");
+            lot_finding_say(f, "%lld corrected memory errors", (long long)s->ecc_corrected);
+        }
+    }
+    if (d->remap_failed == 1)
+        lot_finding_say(lot_case_find(c, gpu, LOT_VERDICT_FAILED, LOT_EVIDENCE_RECORD, "remap_failed"),
+                        "a memory row could not be remapped");
+    if (d->remap_pending == 1)
+        lot_finding_say(
+            lot_case_find(c, gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_RECORD, "remap_pending"),
+            "a memory row waits for a reset to be remapped");
+}
+
+/* Ranks that did not even leave a record have no place among the GPUs. */
+static void judge_missing_ranks(lot_case *c)
+{
+    lot_finding *f;
+
+    if (c->header->ranks <= (int64_t)c->count)
+        return;
+    c->result->missing = (size_t)(c->header->ranks - (int64_t)c->count);
+    f = lot_case_find(c, LOT_NO_DEVICE_INDEX, LOT_VERDICT_LOST, LOT_EVIDENCE_RECORD, "ranks");
+    lot_finding_number(f, (double)c->count, (double)c->header->ranks, "");
+    lot_finding_say(f, "%zu of %lld ranks left no record", c->result->missing, (long long)c->header->ranks);
+}
+
+void lot_judge_state(lot_case *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        judge_outcome(c, i);
+        judge_repeats(c, i);
+        judge_verification(c, i);
+        judge_counters(c, i);
+    }
+    judge_missing_ranks(c);
+}
+
+void lot_judge_silence(lot_case *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        lot_finding *f;
+
+        if (c->gpus[i].speed_judged || c->result->devices[i].verdicts != 0)
+            continue;
+        f = lot_case_find(c, i, LOT_VERDICT_UNDECIDED, LOT_EVIDENCE_PEER, "device_seconds");
+        lot_finding_say(f, "alone in its group: its speed was compared with nothing; "
+                           "--against or --expect can judge it");
+    }
+}

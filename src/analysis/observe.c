@@ -1,0 +1,368 @@
+#include "analysis/observe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stats.h"
+
+/* ---- times of one series ---- */
+
+/* Seconds of one pass, NaN where the row has no usable time. */
+static double pass_seconds(const lot_phase *row, lot_clock_kind clock)
+{
+    const double seconds = clock == LOT_CLOCK_DEVICE ? row->device_seconds : row->host_seconds;
+
+    if (!isfinite(seconds) || seconds <= 0)
+        return NAN;
+    return row->passes > 1 ? seconds / (double)row->passes : seconds;
+}
+
+/* Least squares of y over its index: the change from the first to the last and its standard error. */
+static void fit_line(const double *y, size_t count, lot_timing *timing)
+{
+    const double n = (double)count;
+    const double middle = (n - 1) / 2;
+    double mean = 0, slope = 0, residual = 0;
+    const double sxx = n * (n * n - 1) / 12;
+
+    for (size_t i = 0; i < count; i++)
+        mean += y[i] / n;
+    for (size_t i = 0; i < count; i++)
+        slope += ((double)i - middle) * (y[i] - mean) / sxx;
+    for (size_t i = 0; i < count; i++) {
+        const double off = y[i] - mean - slope * ((double)i - middle);
+
+        residual += off * off;
+    }
+    timing->change = slope * (n - 1);
+    timing->change_error = (n - 1) * sqrt(residual / (n - 2) / sxx);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The cut of sorted values into two clusters that leaves the least spread within them. */
+static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
+{
+    const size_t least = count / 10 > 2 ? count / 10 : 2;
+    const double n = (double)count;
+    double total = 0, squares = 0, left = 0, best = -1;
+
+    for (size_t i = 0; i < count; i++) {
+        total += sorted[i] - sorted[0];
+        squares += (sorted[i] - sorted[0]) * (sorted[i] - sorted[0]);
+    }
+    for (size_t i = 1; i + least <= count; i++) {
+        const double k = (double)i;
+        double gap, between;
+
+        left += sorted[i - 1] - sorted[0];
+        if (i < least)
+            continue;
+        gap = (total - left) / (n - k) - left / k;
+        between = k * (n - k) / n * gap * gap;
+        if (between > best) {
+            const double within = squares - total * total / n - between;
+
+            best = between;
+            timing->gap = gap;
+            timing->gap_deviation = sqrt((within > 0 ? within : 0) / (n - 2));
+            timing->gap_share = (i < count - i ? k : n - k) / n;
+        }
+    }
+}
+
+/* Corrects the MAD of a small normal sample (C. Croux, P. J. Rousseeuw, "Time-efficient algorithms for two
+ * highly robust estimators of scale", COMPSTAT 1992). */
+static double mad_correction(size_t count)
+{
+    static const double factors[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
+
+    return count < sizeof factors / sizeof factors[0] ? factors[count]
+                                                      : (double)count / ((double)count - 0.8);
+}
+
+static double deviation(const double *y, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += y[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (y[i] - mean) * (y[i] - mean);
+    return sqrt(squares / (double)(count - 1));
+}
+
+/* Fills *timing from `count` logarithms of times in order of measuring; sorts them. */
+static void summarise(double *y, size_t count, lot_timing *timing)
+{
+    *timing = (lot_timing){(int64_t)count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (count == 0)
+        return;
+    if (count >= 3)
+        fit_line(y, count, timing);
+    if (count >= 2) {
+        timing->deviation = deviation(y, count);
+        timing->robust_deviation = 1.4826 * mad_correction(count) * lot_stats_mad(y, count);
+    }
+    qsort(y, count, sizeof *y, ascending);
+    timing->median_seconds = exp(0.5 * (y[(count - 1) / 2] + y[count / 2]));
+    if (count >= 4)
+        split_in_two(y, count, timing);
+}
+
+/* ---- one series ---- */
+
+static void add_known(int64_t *sum, int64_t value)
+{
+    if (value != LOT_NULL_I64)
+        *sum = *sum == LOT_NULL_I64 ? value : *sum + value;
+}
+
+static void keep_most(int64_t *most, int64_t value)
+{
+    if (value > *most)
+        *most = value;
+}
+
+static void open_series(lot_series *s, const lot_phase *row)
+{
+    memset(s, 0, sizeof *s);
+    memcpy(s->phase, row->phase, sizeof s->phase);
+    memcpy(s->schedule, row->schedule, sizeof s->schedule);
+    for (int i = 0; i < LOT_SLOWDOWN_COUNT; i++)
+        s->slowdown_seconds[i] = s->slowdown_sampled[i] = NAN;
+    s->sm_clock_mhz = NAN;
+    s->pcie_generation = s->pcie_width = s->ecc_corrected = s->ecc_uncorrected = LOT_NULL_I64;
+    s->allocated_peak_bytes = s->reserved_peak_bytes = LOT_NULL_I64;
+}
+
+static void add_seconds(double *sum, double seconds)
+{
+    *sum = (isnan(*sum) ? 0 : *sum) + seconds;
+}
+
+/* NVML sets "hardware slowdown" (0x8) beside the thermal or the power brake bit; alone it counts as thermal.
+ */
+static int64_t reasons(int64_t bits)
+{
+    return (bits & 0x08) != 0 && (bits & 0xC0) == 0 ? bits | 0x40 : bits;
+}
+
+static void add_slowdown(lot_series *s, const lot_phase *row)
+{
+    static const int64_t bits[] = {
+#define SLOWDOWN_BIT(name, bit) bit,
+        LOT_SLOWDOWN_LIST(SLOWDOWN_BIT)
+#undef SLOWDOWN_BIT
+    };
+    const lot_telemetry *t = &row->telemetry;
+    const int64_t spent[] = {
+#define SLOWDOWN_COUNTER(name, bit) t->throttle_##name##_nanoseconds,
+        LOT_SLOWDOWN_LIST(SLOWDOWN_COUNTER)
+#undef SLOWDOWN_COUNTER
+    };
+
+    for (int i = 0; i < LOT_SLOWDOWN_COUNT; i++) {
+        if (spent[i] != LOT_NULL_I64)
+            add_seconds(&s->slowdown_seconds[i], (double)spent[i] * 1e-9);
+        if (t->clock_event_bits != LOT_NULL_I64)
+            add_seconds(&s->slowdown_sampled[i],
+                        (reasons(t->clock_event_bits) & bits[i]) != 0 ? row->host_seconds : 0);
+    }
+}
+
+/* Soak passes run over several inputs, so there only the count of differing digests can be judged. */
+static void add_digest(lot_series *s, const lot_phase *row, const char *first_digest)
+{
+    const bool soak = strcmp(row->phase, "soak") == 0;
+    const bool other =
+        !soak && row->digest[0] != '\0' && first_digest[0] != '\0' && strcmp(row->digest, first_digest) != 0;
+    int64_t differing = row->digests_differing > 0 ? row->digests_differing : 0;
+
+    if (other && differing == 0)
+        differing = 1;
+    s->digested_rows += row->digest[0] != '\0' || row->digests_differing >= 0;
+    if (differing > 0 && s->deviating_digest[0] == '\0')
+        memcpy(s->deviating_digest, row->digest, sizeof s->deviating_digest);
+    s->digests_differing += differing;
+    s->nonfinite_rows += row->finite == 0;
+}
+
+static void add_row(lot_series *s, const lot_phase *row, const char *first_digest)
+{
+    const lot_telemetry *t = &row->telemetry;
+
+    s->rows++;
+    s->passes += row->passes > 0 ? row->passes : 0;
+    if (isfinite(row->host_seconds) && row->host_seconds > 0)
+        s->host_seconds += row->host_seconds;
+    add_slowdown(s, row);
+    add_digest(s, row, first_digest);
+    keep_most(&s->pcie_generation, t->pcie_generation);
+    keep_most(&s->pcie_width, t->pcie_width);
+    if (!isnan(t->sm_clock_mhz)) {
+        s->sm_clock_mhz = s->sm_clock_rows == 0 ? 0 : s->sm_clock_mhz;
+        s->sm_clock_mhz += (t->sm_clock_mhz - s->sm_clock_mhz) / (double)++s->sm_clock_rows;
+    }
+    add_known(&s->ecc_corrected, t->ecc_corrected);
+    add_known(&s->ecc_uncorrected, t->ecc_uncorrected);
+    keep_most(&s->allocated_peak_bytes, row->allocated_peak_bytes);
+    keep_most(&s->reserved_peak_bytes, row->reserved_peak_bytes);
+}
+
+static bool belongs(const lot_series *s, const lot_phase *row)
+{
+    return strcmp(s->phase, row->phase) == 0 && strcmp(s->schedule, row->schedule) == 0;
+}
+
+/* The index of the row's series, made where it is new; SIZE_MAX without memory. */
+static size_t series_of(lot_observation *o, const lot_phase *row)
+{
+    lot_series *grown;
+
+    /* Rows of a series follow one another, so the newest is looked at first. */
+    for (size_t i = o->count; i > 0; i--)
+        if (belongs(&o->series[i - 1], row))
+            return i - 1;
+    grown = realloc(o->series, (o->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return SIZE_MAX;
+    o->series = grown;
+    open_series(&grown[o->count], row);
+    return o->count++;
+}
+
+static void time_series(lot_series *s, const lot_phase *rows, size_t count, double *y)
+{
+    for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++) {
+        size_t used = 0;
+
+        for (size_t i = 0; i < count; i++) {
+            const double seconds = belongs(s, &rows[i]) ? pass_seconds(&rows[i], (lot_clock_kind)clock) : NAN;
+
+            if (!isnan(seconds))
+                y[used++] = log(seconds);
+        }
+        summarise(y, used, &s->timing[clock]);
+    }
+}
+
+lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_digest,
+                       lot_observation *observation, lot_error *error)
+{
+    lot_observation made = {NULL, 0};
+    double *y = malloc((count + 1) * sizeof *y);
+    bool fits = y != NULL;
+
+    for (size_t i = 0; fits && i < count; i++) {
+        const size_t at = series_of(&made, &rows[i]);
+
+        fits = at != SIZE_MAX;
+        if (fits)
+            add_row(&made.series[at], &rows[i], first_digest);
+    }
+    for (size_t i = 0; fits && i < made.count; i++)
+        time_series(&made.series[i], rows, count, y);
+    free(y);
+    if (!fits) {
+        lot_observation_free(&made);
+        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the series of %zu phase rows",
+                             count);
+    }
+    *observation = made;
+    return LOT_OK;
+}
+
+void lot_observation_free(lot_observation *observation)
+{
+    free(observation->series);
+    *observation = (lot_observation){NULL, 0};
+}
+
+const lot_series *lot_observation_find(const lot_observation *observation, const char *phase,
+                                       const char *schedule)
+{
+    for (size_t i = 0; i < observation->count; i++) {
+        const lot_series *s = &observation->series[i];
+
+        if (strcmp(s->phase, phase) == 0 && strcmp(s->schedule, schedule) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+lot_clock_kind lot_series_clock(const lot_series *series)
+{
+    const int64_t device = series->timing[LOT_CLOCK_DEVICE].rows;
+
+    return device > 0 && device >= series->timing[LOT_CLOCK_HOST].rows ? LOT_CLOCK_DEVICE : LOT_CLOCK_HOST;
+}
+
+/* ---- a whole run ---- */
+
+void lot_observed_init(lot_observed_run *observed)
+{
+    memset(observed, 0, sizeof *observed);
+}
+
+static bool grow(lot_observed_run *observed)
+{
+    const size_t capacity = observed->capacity == 0 ? 8 : 2 * observed->capacity;
+    lot_record_head *heads = realloc(observed->heads, capacity * sizeof *heads);
+    lot_observation *observations;
+
+    if (heads == NULL)
+        return false;
+    observed->heads = heads;
+    observations = realloc(observed->observations, capacity * sizeof *observations);
+    if (observations == NULL)
+        return false;
+    observed->observations = observations;
+    observed->capacity = capacity;
+    return true;
+}
+
+lot_status lot_observed_add(lot_observed_run *observed, const lot_record_head *head, const lot_phase *rows,
+                            size_t count, lot_error *error)
+{
+    lot_status status;
+
+    if (observed->count == observed->capacity && !grow(observed))
+        return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for rank %lld",
+                             (long long)head->identity.rank);
+    status =
+        lot_observe(rows, count, head->verification.digest, &observed->observations[observed->count], error);
+    if (status == LOT_OK)
+        observed->heads[observed->count++] = *head;
+    return status;
+}
+
+lot_status lot_observed_from_run(lot_observed_run *observed, const lot_run *run, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    observed->header = run->header;
+    for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
+        const size_t first = run->first_phase[i];
+
+        status = lot_observed_add(observed, &run->devices[i], &run->phases[first],
+                                  run->first_phase[i + 1] - first, error);
+    }
+    return status;
+}
+
+void lot_observed_free(lot_observed_run *observed)
+{
+    for (size_t i = 0; i < observed->count; i++)
+        lot_observation_free(&observed->observations[i]);
+    free(observed->heads);
+    free(observed->observations);
+    lot_observed_init(observed);
+}

@@ -1,1 +1,0 @@
-typedef int lot_placeholder;

@@ -1,0 +1,171 @@
+/* What a check of one rental found: plain data between analysis/check.h, which fills it, and its writers. */
+#ifndef GPULOT_CORE_VERDICT_H
+#define GPULOT_CORE_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(code, name, meaning). A GPU may have several; one without any is ok. */
+#define LOT_VERDICT_LIST(X)                                                                                  \
+    X(LOT_VERDICT_LOST, "lost", "its rank ended without a record of its end")                                \
+    X(LOT_VERDICT_FAILED, "failed", "a phase or the device failed")                                          \
+    X(LOT_VERDICT_NOT_MEASURED, "not-measured", "something that a verdict needs was not measured")           \
+    X(LOT_VERDICT_CORRUPT, "corrupt", "it computed a wrong result")                                          \
+    X(LOT_VERDICT_SLOW, "slow", "slower than honest GPUs of its kind are")                                   \
+    X(LOT_VERDICT_THROTTLED, "throttled", "slowed by temperature, hardware or the power brake")              \
+    X(LOT_VERDICT_UNSTABLE, "unstable", "its repeats drift or fall into two clusters")                       \
+    X(LOT_VERDICT_MISCONFIGURED, "misconfigured", "not set up like the others, or not as it must be")        \
+    X(LOT_VERDICT_UNDECIDED, "undecided", "the evidence does not say whether it is good")
+
+typedef enum lot_verdict {
+#define LOT_VERDICT_ENUM(code, name, meaning) code,
+    LOT_VERDICT_LIST(LOT_VERDICT_ENUM)
+#undef LOT_VERDICT_ENUM
+        LOT_VERDICT_COUNT,
+    LOT_VERDICT_INFORMATION = LOT_VERDICT_COUNT /* of a finding that is no fault */
+} lot_verdict;
+
+#define LOT_VERDICT_BIT(verdict) (1u << (verdict))
+
+/* X(code, name, meaning): what decided. */
+#define LOT_EVIDENCE_LIST(X)                                                                                 \
+    X(LOT_EVIDENCE_REPEAT, "repeat", "the GPU's own passes among themselves")                                \
+    X(LOT_EVIDENCE_PEER, "peer", "the other GPUs of its group")                                              \
+    X(LOT_EVIDENCE_REFERENCE, "reference", "the float64 reference")                                          \
+    X(LOT_EVIDENCE_EXPECTATION, "expectation", "an earlier archive or a file of expected rates")             \
+    X(LOT_EVIDENCE_RECORD, "record", "what the rank's record says of itself")
+
+typedef enum lot_evidence {
+#define LOT_EVIDENCE_ENUM(code, name, meaning) code,
+    LOT_EVIDENCE_LIST(LOT_EVIDENCE_ENUM)
+#undef LOT_EVIDENCE_ENUM
+        LOT_EVIDENCE_COUNT
+} lot_evidence;
+
+/* Names; never NULL. "information" for LOT_VERDICT_INFORMATION. */
+const char *lot_verdict_name(lot_verdict verdict);
+const char *lot_evidence_name(lot_evidence evidence);
+
+/* "slow, throttled", or "ok" without any bit. */
+void lot_verdicts_print(char *text, size_t size, unsigned verdicts);
+
+#define LOT_NO_DEVICE_INDEX SIZE_MAX
+
+/* One thing found. NaN and "" where there is no such number or text. */
+typedef struct lot_finding {
+    lot_verdict verdict; /* LOT_VERDICT_INFORMATION: worth knowing, no fault */
+    lot_evidence evidence;
+    size_t device; /* index in the result's devices; LOT_NO_DEVICE_INDEX: of the whole run */
+    char phase[16];
+    char schedule[12];
+    char measure[40]; /* what was looked at: "device_seconds", "digest", "driver_version" */
+    double number;
+    double threshold;
+    double low; /* 95 % interval of the number */
+    double high;
+    char unit[8]; /* of the four; "1" for a share or a ratio */
+    char text[256];
+} lot_finding;
+
+/* Whether a kind of evidence spoke about a GPU. */
+typedef enum lot_heard { LOT_HEARD_NOTHING, LOT_HEARD_GOOD, LOT_HEARD_BAD } lot_heard;
+
+/* A ratio with its 95 % interval; NaN where it is not known. */
+typedef struct lot_estimate {
+    double value;
+    double low;
+    double high;
+} lot_estimate;
+
+typedef struct lot_checked_device {
+    int64_t rank;
+    char host[64];
+    char uuid[48];
+    char pci_address[16];
+    char name[96];
+    size_t group;
+    unsigned verdicts; /* LOT_VERDICT_BITs; 0 = ok */
+    lot_heard heard[LOT_EVIDENCE_COUNT];
+    char schedule[12]; /* of the next five */
+    char clock[8];     /* "device" or "host"; "" where it was not measured */
+    int64_t repeats;   /* warm rows with a usable time */
+    double median_seconds;
+    double repeat_spread;    /* robust standard deviation of one repeat, relative */
+    lot_estimate slower;     /* share of speed lost against its peers */
+    lot_estimate contention; /* time together / time solo */
+    lot_estimate soak_drift; /* last over first part of the soak */
+    int64_t verified_passes;
+    double written_share; /* of device memory written and read back */
+    double elapsed_seconds;
+} lot_checked_device;
+
+/* One comparison of a group's GPUs: one phase under one schedule. */
+typedef struct lot_comparison {
+    size_t group;
+    char phase[16];
+    char schedule[12];
+    char clock[8];
+    size_t devices;  /* compared */
+    int64_t repeats; /* fewest of one GPU */
+    double median_seconds;
+    double repeat_noise; /* standard deviation of one repeat, pooled, relative */
+    double own_spread;   /* robust standard deviation between the GPUs; NaN below 3 */
+    double used_spread;  /* with the prior, as used */
+    double threshold;    /* share of speed lost above which a GPU is slow; NaN below 2 GPUs */
+    double detectable;   /* share of speed lost that would be found with 95 % probability */
+    double false_alarm;  /* nominal chance of one honest GPU to be called slow here */
+} lot_comparison;
+
+typedef struct lot_checked_group {
+    char name[96];
+    char configuration[192]; /* dtype, shapes, math, gelu, readable */
+    char library[64];
+    size_t devices;
+    int64_t verified_passes;
+    double corruption_bound; /* 95 % upper bound on the share of wrong passes; NaN where one was wrong */
+} lot_checked_group;
+
+/* What the check itself cost, and what missing throughput costs over the rental. Money in US cents, as exact
+ * fractions; a share of throughput is a whole number of millionths, so that everything after it is exact. */
+typedef struct lot_check_cost {
+    bool known; /* there is a price in the archive */
+    int64_t total_cents;
+    int64_t gpus; /* paid for */
+    int64_t days;
+    int64_t check_milliseconds; /* of the whole rental: it could do nothing else meanwhile */
+    int64_t check_numerator;    /* cents of the check = numerator / denominator */
+    int64_t check_denominator;
+    int64_t
+        lost_millionths; /* of one GPU's throughput, summed: slow by what they are, failed and lost whole */
+    int64_t lost_gpu_hour_millionths; /* over the rental */
+    int64_t lost_numerator;           /* cents lost = numerator / denominator */
+    int64_t lost_denominator;
+} lot_check_cost;
+
+typedef struct lot_check_result {
+    char run_id[40];
+    char label[64];
+    bool simulated;
+    int64_t ranks;  /* launched */
+    size_t missing; /* ranks without any record */
+    double prior;   /* options, as used */
+    double level;
+    lot_checked_device *devices; /* sorted by group, then UUID */
+    size_t device_count;
+    lot_checked_group *groups;
+    size_t group_count;
+    lot_comparison *comparisons;
+    size_t comparison_count;
+    lot_finding *findings; /* sorted by device, then verdict */
+    size_t finding_count;
+    char precisions[64]; /* that were tried */
+    double elapsed_seconds;
+    lot_check_cost cost;
+    bool all_ok;
+} lot_check_result;
+
+/* Frees the lists and makes the result empty. */
+void lot_check_result_free(lot_check_result *result);
+
+#endif
