@@ -37,5 +37,6 @@ extern const lot_command lot_command_recover;
 extern const lot_command lot_command_price;
 extern const lot_command lot_command_tariffs;
 extern const lot_command lot_command_manifest;
+extern const lot_command lot_command_check;
 
 #endif
