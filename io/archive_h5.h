@@ -33,8 +33,8 @@ lot_status lot_archive_finish(lot_archive_writer *writer, const lot_run_header *
 void lot_archive_abandon(lot_archive_writer *writer);
 
 /* Reads header, devices and phases (with telemetry where `telemetry` is true). LOT_SCHEMA for a foreign or
- * newer file, LOT_DAMAGED for a truncated or inconsistent one, LOT_INPUT where it cannot be opened. *run is
- * set on success only; free with lot_run_free. */
+ * newer file, LOT_DAMAGED for a truncated or inconsistent one or one whose seal (io/seal.h) is broken,
+ * LOT_INPUT where it cannot be opened. *run is set on success only; free with lot_run_free. */
 lot_status lot_archive_read(const char *path, bool telemetry, lot_run *run, lot_error *error);
 
 /* Reads the header and /devices only: what a summary needs. */

@@ -138,6 +138,10 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_cell(&report, "ended");
     lot_report_cell(&report, "%s%s%s", or_dash(h->ended_by), h->complete == 1 ? "" : ", not complete",
                     h->recovered == 1 ? ", recovered from what was left" : "");
+    lot_report_cell(&report, "seal");
+    lot_report_cell(&report, "%s",
+                    run->sealed ? "whole: every byte is as it was written"
+                                : "none: written to since by another program, or copied without its end");
     return print(&report, error);
 }
 

@@ -118,6 +118,8 @@ static void add_head(lot_json_text *text, const lot_run *run)
     lot_json_open(text, '{');
     lot_json_key(text, "run");
     lot_json_object(text, lot_run_header_fields(), &run->header);
+    lot_json_key(text, "sealed");
+    lot_json_bool(text, run->sealed);
     lot_json_key(text, "representative");
     lot_json_bool(text, false);
     lot_json_key(text, "notes");
