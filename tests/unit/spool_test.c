@@ -1,0 +1,215 @@
+/* What an interrupted run left, and what becomes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "io/record_json.h"
+#include "io/spool.h"
+#include "support/sample.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "/tmp/gpulot-spool-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state)
+{
+    char command[256];
+
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static void write_rank(int64_t rank, int64_t size, bool end)
+{
+    lot_spool *spool = NULL;
+    lot_record record;
+    lot_error error = {0};
+    char *json = NULL;
+    size_t json_size = 0;
+
+    sample_record(&record, rank, size, 3);
+    assert_int_equal(lot_spool_open(folder, rank, &spool, &error), LOT_OK);
+    assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
+    for (size_t i = 0; i < record.phase_count; i++)
+        assert_int_equal(lot_spool_phase(spool, &record.phases[i], &error), LOT_OK);
+    assert_int_equal(lot_record_json_write(&record, &json, &json_size, &error), LOT_OK);
+    if (end)
+        assert_int_equal(lot_spool_end(spool, json, json_size, &error), LOT_OK);
+    lot_spool_close(spool, false);
+    free(json);
+    lot_record_free(&record);
+}
+
+typedef struct seen {
+    size_t count;
+    char status[8][24];
+    size_t rows[8];
+    int64_t warm_rows[8];
+    double warm[8];
+    char text[8][256];
+} seen;
+
+static lot_status note(void *context, const lot_record *record, lot_error *error)
+{
+    seen *s = context;
+
+    assert_int_equal(record->head.identity.rank, s->count);
+    assert_int_equal(lot_record_check(record, error), LOT_OK);
+    sample_text(s->status[s->count], sizeof s->status[0], record->head.outcome.status);
+    sample_text(s->text[s->count], sizeof s->text[0], record->head.outcome.error_text);
+    s->rows[s->count] = record->phase_count;
+    s->warm_rows[s->count] = record->head.outcome.warm_rows;
+    s->warm[s->count] = record->head.outcome.warm_median_seconds;
+    assert_string_equal(record->head.identity.run_id, "sample-run-0001");
+    assert_int_equal(record->head.identity.size, 4);
+    s->count++;
+    return LOT_OK;
+}
+
+static void test_lost_and_missing(void **state)
+{
+    lot_error error = {0};
+    seen s = {0};
+
+    (void)state;
+    write_rank(1, 4, true);
+    write_rank(2, 4, false);
+    assert_int_equal(lot_spool_read(folder, note, &s, &error), LOT_OK);
+    assert_int_equal(s.count, 4);
+    assert_string_equal(s.status[0], "lost");
+    assert_int_equal(s.rows[0], 0);
+    assert_string_equal(s.status[1], "ok");
+    assert_int_equal(s.rows[1], 7);
+    assert_string_equal(s.status[2], "lost");
+    assert_int_equal(s.rows[2], 7);
+    assert_int_equal(s.warm_rows[2], 3);
+    assert_true(s.warm[2] == 0.001 * 3 + 1e-6 * 1); /* the middle of three */
+    assert_non_null(strstr(s.text[2], "without a record of its end"));
+    assert_string_equal(s.status[3], "lost");
+}
+
+static void test_two_runs_are_told_apart(void **state)
+{
+    lot_error error = {0};
+    lot_spool *spool = NULL;
+    lot_record record;
+    seen s = {0};
+
+    (void)state;
+    sample_record(&record, 3, 4, 1);
+    sample_text(record.head.identity.run_id, sizeof record.head.identity.run_id, "another-run");
+    assert_int_equal(lot_spool_open(folder, 3, &spool, &error), LOT_OK);
+    assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
+    lot_spool_close(spool, false);
+    lot_record_free(&record);
+    assert_int_equal(lot_spool_read(folder, note, &s, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "mixes runs"));
+}
+
+static void test_a_rank_has_one_file(void **state)
+{
+    lot_error error = {0};
+    lot_spool *spool = NULL;
+
+    (void)state;
+    assert_int_equal(lot_spool_open(folder, 1, &spool, &error), LOT_OUTPUT);
+    assert_int_equal(lot_spool_open("/nowhere/at/all", 1, &spool, &error), LOT_OUTPUT);
+    assert_null(spool);
+}
+
+static void test_no_folder(void **state)
+{
+    char empty[] = "/tmp/gpulot-spool-XXXXXX";
+    lot_error error = {0};
+    seen s = {0};
+
+    (void)state;
+    assert_int_equal(lot_spool_read("/nowhere/at/all", note, &s, &error), LOT_INPUT);
+    assert_non_null(mkdtemp(empty));
+    assert_int_equal(lot_spool_read(empty, note, &s, &error), LOT_INPUT);
+    lot_spool_remove_folder(empty);
+    assert_int_not_equal(access(empty, F_OK), 0);
+}
+
+/* The text that a rank without an end leaves. */
+static char *spool_text(size_t *size)
+{
+    char path[128];
+    FILE *file;
+    char *text = calloc(1, 1 << 20);
+
+    (void)snprintf(path, sizeof path, "%s/rank-2.jsonl", folder);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    *size = fread(text, 1, (1 << 20) - 1, file);
+    (void)fclose(file);
+    return text;
+}
+
+/* Cut anywhere, what stands before the cut is kept: as many rows as there are whole lines of them. */
+static void test_cut_anywhere(void **state)
+{
+    size_t size = 0;
+    char *text = spool_text(&size);
+
+    (void)state;
+    for (size_t cut = 0; cut <= size; cut += 7) {
+        lot_record record;
+        lot_error error = {0};
+        size_t newlines = 0;
+
+        for (size_t i = 0; i < cut; i++)
+            newlines += text[i] == '\n';
+        assert_int_equal(lot_spool_parse(text, cut, 2, &record, &error), LOT_OK);
+        assert_string_equal(record.head.outcome.status, "lost");
+        assert_int_equal(record.phase_count, newlines == 0 ? 0 : newlines - 1);
+        assert_int_equal(record.head.outcome.phase_rows, record.phase_count);
+        lot_record_free(&record);
+    }
+    free(text);
+}
+
+/* A line in the middle that is no JSON any more: what follows it is not handed on as if nothing were missing.
+ */
+static void test_a_broken_line(void **state)
+{
+    size_t size = 0, line = 0;
+    char *text = spool_text(&size);
+    lot_record record;
+    lot_error error = {0};
+
+    (void)state;
+    for (size_t i = 0; i < size && line < 4; i++) {
+        line += text[i] == '\n';
+        if (line == 3)
+            memset(text + i + 1, 0, 5);
+    }
+    assert_int_equal(lot_spool_parse(text, size, 2, &record, &error), LOT_OK);
+    assert_string_equal(record.head.outcome.status, "lost");
+    assert_int_equal(record.phase_count, 2);
+    assert_int_equal(record.error_count, 2);
+    assert_non_null(strstr(record.errors[0].error.text, "could not be read"));
+    lot_record_free(&record);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lost_and_missing),    cmocka_unit_test(test_two_runs_are_told_apart),
+        cmocka_unit_test(test_a_rank_has_one_file), cmocka_unit_test(test_no_folder),
+        cmocka_unit_test(test_cut_anywhere),        cmocka_unit_test(test_a_broken_line),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
