@@ -107,7 +107,17 @@ static void check_fill(fixture *f, const lot_fill *fill, bool build)
 static void test_values_are_the_definition(void **state)
 {
     fixture *f = *state;
-    static const int64_t firsts[] = {0, 1, 2, 31, 32, 33, 1000003, (INT64_C(1) << 34) + 5};
+    static const int64_t firsts[] = {0,
+                                     1,
+                                     2,
+                                     31,
+                                     32,
+                                     33,
+                                     1000003,
+                                     (INT64_C(1) << 34) + 5,
+                                     (INT64_C(1) << 34) - 40,
+                                     (INT64_C(1) << 33) - 70};
+    static const float scales[] = {0.03125f * 1.1f, 1.0f, 0x1.8p-100f, 0.0f, 0x1p100f};
     static const int64_t counts[] = {0, 1, 3, 31, 32, 64, 100, 16384 + 35, 200001};
 
     for (int threads = 1; threads <= 3; threads++) {
@@ -119,7 +129,7 @@ static void test_values_are_the_definition(void **state)
                     const lot_fill fill = {.seed = 0x0123456789ABCDEFull + i,
                                            .tensor = LOT_TENSOR_WEIGHT_1 + (uint32_t)kind,
                                            .distribution = kind % 2 ? LOT_NEAR_NORMAL : LOT_UNIFORM,
-                                           .scale = 0.03125f * 1.1f,
+                                           .scale = scales[(i + j) % (sizeof scales / sizeof scales[0])],
                                            .first = firsts[i],
                                            .count = counts[j],
                                            .dtype = (lot_dtype)(kind / 2)};

@@ -1,0 +1,391 @@
+/* The generator and the half types, held against published vectors and against definitions written another
+ * way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/digest.h"
+#include "gpu/generator.h"
+
+/* ---- Philox ---- */
+
+/* Philox4x32 as the paper writes it, for any counter, ten rounds: (L, R) pairs, high and low halves of two
+ * products, keys bumped before every round but the first. */
+static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t result[4])
+{
+    uint32_t r0 = counter[0], l0 = counter[1], r1 = counter[2], l1 = counter[3];
+
+    for (int round = 0; round < 10; round++) {
+        const uint32_t k0 = key[0] + (uint32_t)round * 0x9E3779B9u;
+        const uint32_t k1 = key[1] + (uint32_t)round * 0xBB67AE85u;
+        const uint64_t wide0 = UINT64_C(0xD2511F53) * r0;
+        const uint64_t wide1 = UINT64_C(0xCD9E8D57) * r1;
+
+        r0 = (uint32_t)(wide1 >> 32) ^ k0 ^ l0;
+        l0 = (uint32_t)(wide1 & 0xFFFFFFFFu);
+        r1 = (uint32_t)(wide0 >> 32) ^ k1 ^ l1;
+        l1 = (uint32_t)(wide0 & 0xFFFFFFFFu);
+    }
+    result[0] = r0;
+    result[1] = l0;
+    result[2] = r1;
+    result[3] = l1;
+}
+
+/* Random123's known answers for philox4x32-10 (kat_vectors): counter, key, result. They hold for the
+ * function above, which takes all of the counter; the product's has a zero as its last word. */
+static void test_known_answers(void **state)
+{
+    static const struct {
+        uint32_t counter[4], key[2], result[4];
+    } vectors[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        uint32_t result[4];
+
+        philox(vectors[i].counter, vectors[i].key, result);
+        assert_memory_equal(result, vectors[i].result, sizeof result);
+    }
+}
+
+static void test_zero_vector_of_the_product(void **state)
+{
+    static const uint32_t expected[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    const lot_block block = lot_philox(0, 0, 0);
+
+    (void)state;
+    assert_memory_equal(block.word, expected, sizeof expected);
+}
+
+static uint64_t scramble(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+/* key = halves of the seed, low first; counter = block low, block high, tensor, 0. */
+static void test_mapping_of_seed_tensor_and_block(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        const uint64_t seed = scramble(3 * i) >> (i % 3 * 16);
+        const uint64_t number = scramble(3 * i + 1) >> (i % 5 * 12);
+        const uint32_t tensor = (uint32_t)scramble(3 * i + 2);
+        const uint32_t counter[4] = {(uint32_t)(number & 0xFFFFFFFFu), (uint32_t)(number >> 32), tensor, 0};
+        const uint32_t key[2] = {(uint32_t)(seed & 0xFFFFFFFFu), (uint32_t)(seed >> 32)};
+        const lot_block block = lot_philox(seed, tensor, number);
+        uint32_t expected[4];
+
+        philox(counter, key, expected);
+        assert_memory_equal(block.word, expected, sizeof expected);
+    }
+}
+
+/* ---- from words to values ---- */
+
+static void test_uniform_at_its_ends(void **state)
+{
+    (void)state;
+    assert_true(lot_uniform(0, 0.25f) == -0.25f);
+    assert_true(lot_uniform(0x80000000u, 0.25f) == 0.0f);
+    assert_true(lot_uniform(0x80000100u, 1.0f) == 0x1p-23f);
+    assert_true(lot_uniform(0x800000FFu, 1.0f) == 0.0f); /* the lower 8 bits do not count */
+    assert_true(lot_uniform(0xFFFFFFFFu, 1.0f) == 1.0f - 0x1p-23f);
+    for (uint32_t word = 1; word < 0xFFFF0000u; word += 65521) {
+        const double exact = (double)((int64_t)(word >> 8) - 8388608) / 8388608.0 * (double)0.1f;
+
+        assert_true(lot_uniform(word, 0.1f) == (float)exact); /* 24 bits times 24 bits are exact in double */
+    }
+}
+
+static void test_near_normal_at_its_ends(void **state)
+{
+    const float factor = lot_normal_factor(1.0f);
+    const double deviation = sqrt((65536.0 * 65536.0 - 1.0) / 3.0);
+
+    (void)state;
+    assert_true(fabs((double)factor * deviation - 1.0) < 0x1p-24);
+    assert_true(lot_near_normal(0xFFFFu, 0xFFFF0000u, factor) == 0.0f);
+    assert_true(lot_near_normal(0, 0, factor) == -131070.0f * factor);
+    assert_true(lot_near_normal(0xFFFFFFFFu, 0xFFFFFFFFu, factor) == 131070.0f * factor);
+    assert_true(lot_near_normal(0x00010000u, 0, factor) == -131069.0f * factor);
+    assert_true(lot_near_normal(0, 0x00000001u, factor) == -131069.0f * factor);
+}
+
+typedef struct moments {
+    double mean, variance, skewness, excess, lag, least, most;
+} moments;
+
+static moments measure(const float *values, size_t count)
+{
+    moments m = {.least = (double)values[0], .most = (double)values[0]};
+    double third = 0, fourth = 0;
+
+    for (size_t i = 0; i < count; i++)
+        m.mean += (double)values[i] / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const double d = (double)values[i] - m.mean;
+
+        m.variance += d * d / (double)count;
+        third += d * d * d / (double)count;
+        fourth += d * d * d * d / (double)count;
+        if (i > 0)
+            m.lag += d * ((double)values[i - 1] - m.mean) / (double)count;
+        m.least = fmin(m.least, (double)values[i]);
+        m.most = fmax(m.most, (double)values[i]);
+    }
+    m.skewness = third / pow(m.variance, 1.5);
+    m.excess = fourth / (m.variance * m.variance) - 3.0;
+    m.lag /= m.variance;
+    return m;
+}
+
+#define SAMPLES ((size_t)1 << 21)
+
+/* Five standard errors, which the fixed seeds below stay within; sqrt(24 / n) is the kurtosis's of a normal
+ * law and larger than that of both laws here. */
+static double tolerance(double standard_deviation)
+{
+    return 5.0 * standard_deviation / sqrt((double)SAMPLES);
+}
+
+static void test_near_normal_moments(void **state)
+{
+    float *values = malloc(SAMPLES * sizeof *values);
+
+    (void)state;
+    assert_non_null(values);
+    for (uint32_t tensor = 1; tensor <= 5; tensor++) {
+        moments m;
+
+        for (size_t i = 0; i < SAMPLES; i++) {
+            const lot_block block = lot_philox(20240924, tensor, i / 2);
+
+            values[i] = lot_near_normal(block.word[2 * (i % 2)], block.word[2 * (i % 2) + 1],
+                                        lot_normal_factor(2.0f));
+        }
+        m = measure(values, SAMPLES);
+        assert_true(fabs(m.mean) < tolerance(2.0));
+        assert_true(fabs(m.variance - 4.0) < tolerance(4.0 * sqrt(2.0)));
+        assert_true(fabs(m.skewness) < tolerance(sqrt(6.0)));
+        assert_true(fabs(m.excess + 0.3) < tolerance(sqrt(24.0))); /* Irwin-Hall: -6 / (5 n) */
+        assert_true(fabs(m.lag) < tolerance(1.0));
+        assert_true(m.least >= -2 * 3.4642 && m.most <= 2 * 3.4642 && m.most > 6.0);
+    }
+    free(values);
+}
+
+static void test_uniform_moments_and_bins(void **state)
+{
+    enum { BINS = 256 };
+    float *values = malloc(SAMPLES * sizeof *values);
+    double bins[BINS] = {0}, chi_square = 0;
+    moments m;
+
+    (void)state;
+    assert_non_null(values);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        values[i] = lot_uniform(lot_philox(7, LOT_TENSOR_WEIGHT_2, i / 4).word[i % 4], 0.5f);
+        bins[(size_t)(((double)values[i] + 0.5) * BINS)] += 1;
+    }
+    m = measure(values, SAMPLES);
+    for (size_t i = 0; i < BINS; i++)
+        chi_square += pow(bins[i] - (double)SAMPLES / BINS, 2) / ((double)SAMPLES / BINS);
+    assert_true(fabs(m.mean) < tolerance(0.5 / sqrt(3.0)));
+    assert_true(fabs(m.variance - 0.25 / 3.0) < tolerance(0.25 / 3.0 * sqrt(2.0)));
+    assert_true(fabs(m.excess + 1.2) < tolerance(sqrt(24.0)));
+    assert_true(fabs(m.lag) < tolerance(1.0));
+    assert_true(m.least >= -0.5 && m.most < 0.5 && m.most > 0.499);
+    assert_true(chi_square > 145 && chi_square < 396); /* 255 degrees of freedom: one in a million outside */
+    free(values);
+}
+
+/* Another seed or another tensor gives values that have nothing to do with the first ones. */
+static void test_streams_are_unrelated(void **state)
+{
+    enum { COUNT = 100000 };
+    static const struct {
+        uint64_t seed;
+        uint32_t tensor;
+    } others[] = {{2, 1}, {1, 2}, {1 + (UINT64_C(1) << 32), 1}, {1, 5}};
+
+    (void)state;
+    for (size_t other = 0; other < sizeof others / sizeof others[0]; other++) {
+        double product = 0;
+        unsigned equal = 0;
+
+        for (uint64_t i = 0; i < COUNT; i++) {
+            const lot_block a = lot_philox(1, 1, i);
+            const lot_block b = lot_philox(others[other].seed, others[other].tensor, i);
+
+            product += (double)(lot_uniform(a.word[0], 1.0f) * lot_uniform(b.word[0], 1.0f));
+            equal += a.word[0] == b.word[0];
+        }
+        assert_true(fabs(product) < 5.0 * sqrt(COUNT / 9.0));
+        assert_int_equal(equal, 0);
+    }
+}
+
+/* ---- half types ---- */
+
+/* The value of a half type by its definition: `fraction_bits` of fraction, exponent bias, no hidden bit and
+ * the smallest exponent where the exponent is 0. */
+static double half_value(uint16_t bits, int fraction_bits, int bias)
+{
+    const int exponent = (bits & 0x7FFF) >> fraction_bits;
+    const double fraction = (double)(bits & ((1 << fraction_bits) - 1)) / (double)(1 << fraction_bits);
+    const double magnitude =
+        exponent == 0 ? ldexp(fraction, 1 - bias) : ldexp(1.0 + fraction, exponent - bias);
+
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+/* The nearest half type by search among all of them, the even one where two are equally near. The value after
+ * the largest finite one counts as infinity, as IEEE 754 rounds. */
+static uint16_t nearest(double value, int fraction_bits, int bias)
+{
+    const double magnitude = fabs(value);
+    uint16_t low = 0;
+    uint16_t high = (uint16_t)(0x7FFF >> fraction_bits << fraction_bits); /* infinity's bits */
+    double below, above;
+
+    while (high - low > 1) {
+        const uint16_t middle = (uint16_t)((low + high) / 2);
+
+        if (half_value(middle, fraction_bits, bias) <= magnitude)
+            low = middle;
+        else
+            high = middle;
+    }
+    below = magnitude - half_value(low, fraction_bits, bias);
+    above = half_value(high, fraction_bits, bias) - magnitude;
+    if (above < below || (above == below && low % 2 != 0))
+        low = high;
+    return (uint16_t)(low | (signbit(value) ? 0x8000 : 0));
+}
+
+static void check_rounding(float value)
+{
+    assert_int_equal(lot_to_float16(value), nearest((double)value, 10, 15));
+    assert_int_equal(lot_to_bfloat16(value), nearest((double)value, 7, 127));
+}
+
+static float from_bits(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Every half value comes back, and the two types' values are those of their definitions. */
+static void test_every_half_value(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        if ((bits & 0x7C00) != 0x7C00) {
+            assert_true((double)lot_from_float16((uint16_t)bits) == half_value((uint16_t)bits, 10, 15));
+            assert_int_equal(lot_to_float16(lot_from_float16((uint16_t)bits)), bits);
+        }
+        if ((bits & 0x7F80) != 0x7F80) {
+            assert_true((double)lot_from_bfloat16((uint16_t)bits) == half_value((uint16_t)bits, 7, 127));
+            assert_int_equal(lot_to_bfloat16(lot_from_bfloat16((uint16_t)bits)), bits);
+        }
+    }
+    assert_true(isinf(lot_from_float16(0x7C00)) && lot_from_float16(0xFC00) < 0);
+    assert_true(isnan(lot_from_float16(0x7E00)) && isnan(lot_from_bfloat16(0x7FC0)));
+    assert_true(isinf(lot_from_bfloat16(0xFF80)));
+}
+
+/* Halfway between two neighbours of either type, and one float to either side of it. */
+static void test_rounding_at_every_midpoint(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits < 0x7C00; bits++) {
+        const double middle =
+            (half_value((uint16_t)bits, 10, 15) + half_value((uint16_t)(bits + 1), 10, 15)) / 2;
+
+        check_rounding((float)middle);
+        check_rounding(-nextafterf((float)middle, 0.0f));
+        check_rounding(nextafterf((float)middle, 1e30f));
+    }
+    for (uint32_t bits = 0; bits < 0x7F80; bits++) {
+        const uint32_t middle = bits << 16 | 0x8000u;
+
+        check_rounding(from_bits(middle));
+        check_rounding(from_bits(middle - 1));
+        check_rounding(-from_bits(middle + 1));
+    }
+}
+
+static void test_rounding_of_random_floats(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 300000; i++) {
+        const float value = from_bits((uint32_t)scramble(i));
+
+        if (isfinite(value))
+            check_rounding(value);
+    }
+    assert_int_equal(lot_to_float16(65519.996f), 0x7BFF);
+    assert_int_equal(lot_to_float16(65520.0f), 0x7C00);
+    assert_int_equal(lot_to_float16(-INFINITY), 0xFC00);
+    assert_int_equal(lot_to_bfloat16(INFINITY), 0x7F80);
+    assert_int_equal(lot_to_float16(-0.0f), 0x8000);
+}
+
+/* ---- digest ---- */
+
+/* Every step can be undone, so a change in one word changes its contribution; the index counts too. */
+static void test_digest_of_one_word(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        const uint64_t word = scramble(i);
+
+        for (unsigned bit = 0; bit < 64; bit++)
+            assert_true(lot_digest_word(word, i) != lot_digest_word(word ^ UINT64_C(1) << bit, i));
+        assert_true(lot_digest_word(word, i) != lot_digest_word(word, i + 1));
+    }
+    /* m = 1 + K; m ^= m >> 32; m *= M; m ^= m >> 29, worked out by hand with integers of any size. */
+    assert_true(lot_digest_word(1, 0) == UINT64_C(0xE827B284BC773268));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_answers),
+        cmocka_unit_test(test_zero_vector_of_the_product),
+        cmocka_unit_test(test_mapping_of_seed_tensor_and_block),
+        cmocka_unit_test(test_uniform_at_its_ends),
+        cmocka_unit_test(test_near_normal_at_its_ends),
+        cmocka_unit_test(test_near_normal_moments),
+        cmocka_unit_test(test_uniform_moments_and_bins),
+        cmocka_unit_test(test_streams_are_unrelated),
+        cmocka_unit_test(test_every_half_value),
+        cmocka_unit_test(test_rounding_at_every_midpoint),
+        cmocka_unit_test(test_rounding_of_random_floats),
+        cmocka_unit_test(test_digest_of_one_word),
+    };
+
+    return cmocka_run_group_tests_name("generator", tests, NULL, NULL);
+}
