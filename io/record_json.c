@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/utf8.h"
 #include "io/columns.h"
 
 /* ---- writing ---- */
@@ -511,6 +512,27 @@ static lot_status read_record(const cJSON *root, lot_record *record, lot_error *
     return status;
 }
 
+/* True where the whole text is UTF-8; a record's is nearly all ASCII, eight bytes of which are passed over at
+ * once. */
+static bool is_utf8(const char *text, size_t size)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    size_t at = 0;
+
+    while (at < size) {
+        uint64_t word = high;
+        size_t length;
+
+        if (size - at >= sizeof word)
+            memcpy(&word, text + at, sizeof word);
+        length = (word & high) == 0 ? sizeof word : lot_utf8_character(text + at, size - at);
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
+
 /* Parses the whole text as one object; the caller deletes *root. */
 static lot_status parse(const char *json, size_t size, cJSON **root, lot_error *error)
 {
@@ -519,6 +541,8 @@ static lot_status parse(const char *json, size_t size, cJSON **root, lot_error *
 
     if (size > JSON_MOST)
         return lot_error_set(error, LOT_DAMAGED, "cJSON_Parse", 0, "record: %zu bytes are too many", size);
+    if (!is_utf8(json, size))
+        return lot_error_set(error, LOT_DAMAGED, "record", 0, "record: it is not UTF-8");
     parsed = cJSON_ParseWithLengthOpts(json, size, &end, 0);
     while (parsed != NULL && end < json + size && memchr(" \t\r\n", *end, 4) != NULL)
         end++;
