@@ -1,0 +1,131 @@
+"""What a run gives, and what it refuses: each refusal is one line, exit status 2, and nothing is left behind."""
+import hashlib
+import os
+import subprocess
+import unittest
+
+from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment
+
+
+class Measured(RanksTest):
+    def test_six_rows_a_rank_and_equal_results(self):
+        self.assertEqual(self.measure(2, *SMALL, "--quiet", "--output", self.output), (0, []))
+        self.assertEqual(os.listdir(self.folder), ["run.h5"])
+        records = self.records()
+        self.assertEqual([r["identity"]["rank"] for r in records], [0, 1])
+        for record in records:
+            self.assertEqual([row["phase"] for row in record["phases"]],
+                             ["model_load", "inputs", "cold_forward", "warmup", "warm_forward", "warm_forward"])
+            self.assertEqual(record["outcome"]["status"], "ok")
+            self.assertTrue(record["verification"]["passed"])
+            self.assertEqual(record["identity"]["launcher"], "mpirun")
+            # By hand: width 16, hidden 64, 4 rows; 2 * 16 * 64 + 64 + 16 parameters of 4 bytes.
+            self.assertEqual(record["synthetic_model"]["weight_bytes"], 4 * (2 * 16 * 64 + 64 + 16))
+            self.assertEqual(record["synthetic_model"]["flops_per_forward"], 4 * 4 * 16 * 64)
+        self.assertEqual(records[0]["verification"]["digest"], records[1]["verification"]["digest"])
+
+    def test_alone_is_one_rank_without_mpi(self):
+        status, out, err = self.alone("measure", *SMALL, "--quiet", "--output", self.output)
+        self.assertEqual((status, out, err), (0, "", ""))
+        [record] = self.records()
+        self.assertEqual(record["identity"]["launcher"], "none")
+        self.assertIsNone(record["environment"]["mpi_library"])
+
+    def test_the_seed_decides_the_bits_and_the_threads_do_not(self):
+        digests = []
+        for number, more in enumerate((["--seed", "7", "--threads", "1"], ["--seed", "7", "--threads", "2"], ["--seed", "8"])):
+            output = self.folder / f"{number}.h5"
+            self.assertEqual(self.alone("measure", *SMALL, "--quiet", *more, "--output", output)[0], 0)
+            digests.append(self.records(output)[0]["verification"]["digest"])
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+    def test_solo_then_together(self):
+        self.assertEqual(self.measure(3, *SMALL, "--schedule", "both", "--quiet", "--output", self.output), (0, []))
+        records = self.records()
+        warm = [[row for row in r["phases"] if row["phase"] == "warm_forward"] for r in records]
+        for rows in warm:
+            self.assertEqual([row["schedule"] for row in rows], ["solo"] * 2 + ["together"] * 2)
+
+    def test_soak_verifies_over_many_buffers(self):
+        self.assertEqual(self.measure(2, *SMALL, "--soak", "1500ms", "--memory", "1%", "--quiet", "--output",
+                                      self.output), (0, []))
+        for record in self.records():
+            soak = [row for row in record["phases"] if row["phase"] == "soak"]
+            self.assertGreaterEqual(len(soak), 2)
+            passes = sum(row["passes"] for row in soak)
+            self.assertEqual(record["verification"]["passes"], 1 + 1 + 2 + passes)
+            self.assertGreater(record["verification"]["memory_bytes"], 1 << 20)
+            self.assertEqual(sum(row["digests_differing"] for row in soak), 0)
+
+    def test_many_ranks_on_few_cpus(self):
+        self.assertEqual(self.measure(64, *SMALL, "--quiet", "--output", self.output), (0, []))
+        self.assertEqual([r["identity"]["rank"] for r in self.records()], list(range(64)))
+
+
+class Refused(RanksTest):
+    def refuse(self, words, *arguments, ranks=2, output=None):
+        """Refused by all ranks with one line that holds `words`; the folder stays as it was."""
+        output = output or self.output
+        before = sorted(os.listdir(self.folder))
+        status, lines = self.measure(ranks, *arguments, "--output", output)
+        self.assertEqual(status, 2, lines)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn(words, lines[0])
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_options(self):
+        for words, arguments in (
+                ("--device is required", ["--width", "16"]),
+                ("'gpu' is not a device", ["--device", "gpu"]),
+                ("--width: '99999999999'", ["--device", "host", "--width", "99999999999"]),
+                ("--width: '0'", ["--device", "host", "--width", "0"]),
+                ("--repeats: '0'", ["--device", "host", "--repeats", "0"]),
+                ("--dtype: 'float64'", ["--device", "host", "--dtype", "float64"]),
+                ("beyond 2^63", ["--device", "host", "--batch", "2147483647", "--context", "2147483647", "--width", "65536"]),
+                ("the device has", ["--device", "host", "--context", "1000000", "--width", "500000"]),
+                ("float32 only", ["--device", "host", "--math", "tf32", "--dtype", "float16"]),
+                ("--soak: '0s'", ["--device", "host", "--soak", "0s"])):
+            with self.subTest(words):
+                self.refuse(words, *arguments)
+
+    def test_one_process_alone_refuses_alike(self):
+        status, out, err = self.alone("measure", "--device", "host", "--batch", "-1", "--output", self.output)
+        self.assertEqual((status, out), (2, ""))
+        self.assertEqual(err, "gpulot measure: --batch: '-1' is not allowed: a whole number from 1 to 2147483647\n")
+
+    def test_an_existing_output_stays_as_it_is(self):
+        self.output.write_bytes(b"somebody's own file")
+        digest = hashlib.sha256(self.output.read_bytes()).hexdigest()
+        self.refuse("exists already", *SMALL)
+        self.assertEqual(hashlib.sha256(self.output.read_bytes()).hexdigest(), digest)
+
+    def test_outputs_that_cannot_be(self):
+        self.refuse("missing", *SMALL, output=self.folder / "missing" / "run.h5")
+        self.refuse(str(self.folder), *SMALL, output=self.folder)
+        self.refuse("/proc/run.h5", *SMALL, output="/proc/run.h5")
+
+    def test_ranks_with_different_arguments(self):
+        apps = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL, "--output", self.output, ":", "-n", "1", PROGRAM, "measure",
+                *SMALL, "--seed", "3", "--output", self.output]
+        run = subprocess.run(list(map(str, apps)), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                             timeout=LIMIT_SECONDS, env=environment())
+        lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("rank 1 was started with other options than rank 0", lines[0])
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_rank_whose_options_are_wrong_names_itself(self):
+        apps = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL, "--output", self.output, ":", "-n", "1", PROGRAM, "measure",
+                "--device", "host", "--width", "0", "--output", self.output]
+        run = subprocess.run(list(map(str, apps)), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+                             timeout=LIMIT_SECONDS, env=environment())
+        lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("rank 1: --width: '0'", lines[0])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
