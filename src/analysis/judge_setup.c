@@ -6,86 +6,16 @@
 
 #include "analysis/groups.h"
 #include "analysis/judge.h"
+#include "analysis/setup.h"
 #include "core/field.h"
 
-#define VALUE_SIZE 96
-
 typedef struct value {
-    char text[VALUE_SIZE]; /* "" where it is not known */
+    char text[LOT_SETUP_VALUE_SIZE]; /* "" where it is not known */
     size_t gpu;
 } value;
 
-/* One thing that must be equal. */
-typedef struct subject {
-    const char *name;
-    lot_kind kind;
-    size_t offset; /* in lot_record_head */
-    const char *unit;
-} subject;
-
-#define SUBJECT(kind, section, field, unit)                                                                  \
-    {                                                                                                        \
-#field, LOT_KIND_##kind, offsetof(lot_record_head, section.field), unit                              \
-    }
-
-static const subject subjects[] = {
-    SUBJECT(STR, device, driver_version, ""),
-    SUBJECT(STR, device, driver_api_version, ""),
-    SUBJECT(STR, device, runtime_version, ""),
-    SUBJECT(STR, device, library_version, ""),
-    SUBJECT(STR, device, vbios_version, ""),
-    SUBJECT(STR, device, loading_mode, ""),
-    SUBJECT(STR, device, compute_mode, ""),
-    SUBJECT(BOOL, device, persistence_mode, ""),
-    SUBJECT(BOOL, device, ecc_enabled, ""),
-    SUBJECT(BOOL, device, mig_enabled, ""),
-    SUBJECT(I64, device, mig_siblings, ""),
-    SUBJECT(BOOL, device, mps_active, ""),
-    SUBJECT(F64, device, power_limit_watts, " W"),
-    SUBJECT(F64, device, sm_clock_max_mhz, " MHz"),
-    SUBJECT(F64, device, memory_clock_max_mhz, " MHz"),
-    SUBJECT(I64, device, pcie_generation_max, ""),
-    SUBJECT(I64, device, pcie_width_max, ""),
-    SUBJECT(STR, device, binding, ""),
-    SUBJECT(I64, environment, cpus_bound, ""),
-    SUBJECT(STR, environment, cpu_model, ""),
-    SUBJECT(I64, environment, cpus_online, ""),
-    SUBJECT(STR, environment, kernel, ""),
-    SUBJECT(STR, environment, os, ""),
-};
-
-#define SUBJECT_COUNT (sizeof subjects / sizeof subjects[0])
-
-static void print_value(const subject *s, const lot_record_head *head, char *text)
-{
-    const char *at = (const char *)head + s->offset;
-    int64_t integer;
-    double number;
-
-    text[0] = '\0';
-    switch (s->kind) {
-    case LOT_KIND_STR:
-        (void)snprintf(text, VALUE_SIZE, "%s", at);
-        break;
-    case LOT_KIND_BOOL:
-        if (*(const int8_t *)at != LOT_NULL_BOOL)
-            (void)snprintf(text, VALUE_SIZE, "%s", *(const int8_t *)at != 0 ? "on" : "off");
-        break;
-    case LOT_KIND_I64:
-        memcpy(&integer, at, sizeof integer);
-        if (integer != LOT_NULL_I64)
-            (void)snprintf(text, VALUE_SIZE, "%lld%s", (long long)integer, s->unit);
-        break;
-    case LOT_KIND_F64:
-        memcpy(&number, at, sizeof number);
-        if (!isnan(number))
-            (void)snprintf(text, VALUE_SIZE, "%.6g%s", number, s->unit);
-        break;
-    }
-}
-
 /* All the same bytes: by far the usual case, and cheaper to see than texts. */
-static bool all_equal(const lot_case *c, size_t first, size_t end, const subject *s)
+static bool all_equal(const lot_case *c, size_t first, size_t end, const lot_setup_subject *s)
 {
     const char *one = (const char *)c->gpus[first].head + s->offset;
 
@@ -168,28 +98,46 @@ static void print_pcie(const lot_observation *seen, bool width, char *text)
     }
     text[0] = '\0';
     if (most != LOT_NULL_I64)
-        (void)snprintf(text, VALUE_SIZE, "%lld", (long long)most);
+        (void)snprintf(text, LOT_SETUP_VALUE_SIZE, "%lld", (long long)most);
 }
 
-static void judge_subject(lot_case *c, size_t first, size_t end, size_t which, value *values)
+static void judge_subject(lot_case *c, size_t first, size_t end, const lot_setup_subject *s, value *values)
 {
-    static const char *const names[] = {"pcie_generation", "pcie_width"};
     size_t count = 0;
 
-    if (which < SUBJECT_COUNT && all_equal(c, first, end, &subjects[which]))
+    if (all_equal(c, first, end, s))
         return;
     for (size_t i = first; i < end; i++) {
-        value *v = &values[count];
-
-        v->gpu = i;
-        if (which < SUBJECT_COUNT)
-            print_value(&subjects[which], c->gpus[i].head, v->text);
-        else
-            print_pcie(c->gpus[i].seen, which > SUBJECT_COUNT, v->text);
-        count += v->text[0] != '\0';
+        values[count].gpu = i;
+        lot_setup_print(s, c->gpus[i].head, values[count].text);
+        count += values[count].text[0] != '\0';
     }
-    compare_values(c, values, count,
-                   which < SUBJECT_COUNT ? subjects[which].name : names[which - SUBJECT_COUNT]);
+    compare_values(c, values, count, s->name);
+}
+
+static void judge_pcie(lot_case *c, size_t first, size_t end, bool width, value *values)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < end; i++) {
+        values[count].gpu = i;
+        print_pcie(c->gpus[i].seen, width, values[count].text);
+        count += values[count].text[0] != '\0';
+    }
+    compare_values(c, values, count, width ? "pcie_width" : "pcie_generation");
+}
+
+static void judge_model(lot_case *c, size_t first, size_t end, value *values)
+{
+    size_t count;
+    const lot_setup_subject *subjects = lot_setup_subjects(&count);
+
+    if (!lot_device_known(c->gpus[first].head)) /* a rank that told no device has nothing to compare */
+        return;
+    for (size_t i = 0; i < count; i++)
+        judge_subject(c, first, end, &subjects[i], values);
+    judge_pcie(c, first, end, false, values);
+    judge_pcie(c, first, end, true, values);
 }
 
 /* What is wrong whatever the others have. */
@@ -224,9 +172,7 @@ void lot_judge_setup(lot_case *c)
 
         while (end < c->count && lot_model_compare(c->gpus[end].head, c->gpus[first].head) == 0)
             end++;
-        /* A rank that told no device has nothing to compare. */
-        for (size_t which = 0; which < SUBJECT_COUNT + 2 && lot_device_known(c->gpus[first].head); which++)
-            judge_subject(c, first, end, which, values);
+        judge_model(c, first, end, values);
         first = end;
     }
     for (size_t i = 0; i < c->count; i++)

@@ -38,5 +38,7 @@ extern const lot_command lot_command_price;
 extern const lot_command lot_command_tariffs;
 extern const lot_command lot_command_manifest;
 extern const lot_command lot_command_check;
+extern const lot_command lot_command_compare;
+extern const lot_command lot_command_baseline;
 
 #endif

@@ -16,6 +16,8 @@ static const lot_command *const commands[] = {
     &lot_command_export,
     &lot_command_recover,
     &lot_command_check,
+    &lot_command_compare,
+    &lot_command_baseline,
     &lot_command_price,
     &lot_command_tariffs,
     &lot_command_manifest,

@@ -1,0 +1,250 @@
+#include "analysis/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/groups.h"
+#include "core/stats.h"
+
+/* One rank of one run, with what makes it that GPU. */
+typedef struct entry {
+    const lot_record_head *head;
+    const lot_observation *seen;
+    size_t run;
+    size_t twin; /* among the ranks of the same UUID in the same run */
+} entry;
+
+static int by_rank(const entry *a, const entry *b)
+{
+    return (a->head->identity.rank > b->head->identity.rank) -
+           (a->head->identity.rank < b->head->identity.rank);
+}
+
+static int in_run(const void *a, const void *b)
+{
+    const entry *x = a;
+    const entry *y = b;
+    const int order = strcmp(x->head->device.uuid, y->head->device.uuid);
+
+    if (x->run != y->run)
+        return x->run > y->run ? 1 : -1;
+    return order != 0 ? order : by_rank(x, y);
+}
+
+static bool same_gpu(const entry *a, const entry *b)
+{
+    return a->twin == b->twin && strcmp(a->head->device.uuid, b->head->device.uuid) == 0;
+}
+
+static int by_gpu(const void *a, const void *b)
+{
+    const entry *x = a;
+    const entry *y = b;
+    const int order = strcmp(x->head->device.uuid, y->head->device.uuid);
+
+    if (order != 0)
+        return order;
+    if (x->twin != y->twin)
+        return x->twin > y->twin ? 1 : -1;
+    return (x->run > y->run) - (x->run < y->run);
+}
+
+/* Ranks without a UUID are nobody that could be recognised. */
+static entry *list_entries(const lot_observed_run *runs, size_t count, size_t *found)
+{
+    size_t total = 0;
+    entry *entries;
+
+    for (size_t r = 0; r < count; r++)
+        total += runs[r].count;
+    entries = calloc(total + 1, sizeof *entries);
+    *found = 0;
+    for (size_t r = 0; entries != NULL && r < count; r++)
+        for (size_t i = 0; i < runs[r].count; i++)
+            if (runs[r].heads[i].device.uuid[0] != '\0')
+                entries[(*found)++] = (entry){&runs[r].heads[i], &runs[r].observations[i], r, 0};
+    if (entries == NULL)
+        return NULL;
+    qsort(entries, *found, sizeof *entries, in_run);
+    for (size_t i = 1; i < *found; i++)
+        if (entries[i].run == entries[i - 1].run &&
+            strcmp(entries[i].head->device.uuid, entries[i - 1].head->device.uuid) == 0)
+            entries[i].twin = entries[i - 1].twin + 1;
+    qsort(entries, *found, sizeof *entries, by_gpu);
+    return entries;
+}
+
+/* ---- one series over the archives ---- */
+
+static double spread_of(const double *y, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    if (count < 2)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        mean += y[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (y[i] - mean) * (y[i] - mean);
+    return sqrt(squares / (double)(count - 1));
+}
+
+static void add_clock(const entry *entries, size_t count, int clock, lot_baseline_series *s, double *scratch)
+{
+    size_t times = 0, spreads = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const lot_series *seen = lot_observation_find(entries[i].seen, s->phase, s->schedule);
+
+        if (seen != NULL && seen->timing[clock].rows > 0)
+            scratch[times++] = log(seen->timing[clock].median_seconds);
+    }
+    s->seconds[clock] = times > 0 ? exp(lot_stats_median(scratch, times)) : NAN;
+    s->archive_spread[clock] = spread_of(scratch, times);
+    for (size_t i = 0; i < count; i++) {
+        const lot_series *seen = lot_observation_find(entries[i].seen, s->phase, s->schedule);
+
+        if (seen != NULL && !isnan(seen->timing[clock].robust_deviation))
+            scratch[spreads++] = seen->timing[clock].robust_deviation;
+    }
+    s->repeat_spread[clock] = lot_stats_median(scratch, spreads);
+}
+
+static void make_series(const entry *entries, size_t count, const lot_series *like, lot_baseline_series *s,
+                        double *scratch)
+{
+    memset(s, 0, sizeof *s);
+    memcpy(s->phase, like->phase, sizeof s->phase);
+    memcpy(s->schedule, like->schedule, sizeof s->schedule);
+    s->rows = INT64_MAX;
+    s->allocated_peak_bytes = s->reserved_peak_bytes = LOT_NULL_I64;
+    for (size_t i = 0; i < count; i++) {
+        const lot_series *seen = lot_observation_find(entries[i].seen, s->phase, s->schedule);
+
+        if (seen == NULL)
+            continue;
+        s->archives++;
+        if (seen->timing[LOT_CLOCK_HOST].rows < s->rows)
+            s->rows = seen->timing[LOT_CLOCK_HOST].rows;
+        if (seen->allocated_peak_bytes > s->allocated_peak_bytes)
+            s->allocated_peak_bytes = seen->allocated_peak_bytes;
+        if (seen->reserved_peak_bytes > s->reserved_peak_bytes)
+            s->reserved_peak_bytes = seen->reserved_peak_bytes;
+    }
+    for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++)
+        add_clock(entries, count, clock, s, scratch);
+}
+
+/* ---- one GPU ---- */
+
+static bool digests_agree(const entry *entries, size_t count)
+{
+    const lot_record_head *last = entries[count - 1].head;
+
+    for (size_t i = 0; i + 1 < count; i++)
+        if (lot_group_compare(entries[i].head, last) == 0 &&
+            entries[i].head->verification.digest[0] != '\0' &&
+            strcmp(entries[i].head->verification.digest, last->verification.digest) != 0)
+            return false;
+    return true;
+}
+
+/* The phases are those of the last archive that has the GPU. */
+static bool make_device(const entry *entries, size_t count, lot_baseline_device *d, double *scratch)
+{
+    const entry *last = &entries[count - 1];
+
+    d->head = *last->head;
+    d->archives = (int64_t)count;
+    d->digests_agree = digests_agree(entries, count);
+    d->series = calloc(last->seen->count + 1, sizeof *d->series);
+    if (d->series == NULL)
+        return false;
+    for (size_t k = 0; k < last->seen->count; k++)
+        make_series(entries, count, &last->seen->series[k], &d->series[d->series_count++], scratch);
+    return true;
+}
+
+static bool make_devices(const entry *entries, size_t count, lot_baseline *made)
+{
+    double *scratch = malloc((count + 1) * sizeof *scratch);
+    bool fits;
+
+    made->devices = calloc(count + 1, sizeof *made->devices);
+    fits = scratch != NULL && made->devices != NULL;
+    for (size_t first = 0; fits && first < count;) {
+        size_t end = first + 1;
+
+        while (end < count && same_gpu(&entries[first], &entries[end]))
+            end++;
+        fits = make_device(&entries[first], end - first, &made->devices[made->device_count++], scratch);
+        first = end;
+    }
+    free(scratch);
+    return fits;
+}
+
+/* ---- what can be put together ---- */
+
+/* A rank that never told its work cannot contradict. */
+static bool tells_work(const lot_record_head *head)
+{
+    return head->synthetic_model.dtype[0] != '\0';
+}
+
+lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_head *b, lot_error *error)
+{
+    const char *field = "";
+
+    if (!tells_work(a) || !tells_work(b) || lot_work_equal(a, b, &field))
+        return LOT_OK;
+    return lot_error_set(error, LOT_INPUT, "archive", 0,
+                         "the runs did different work: %s is not the same, so they cannot be compared",
+                         field);
+}
+
+static lot_status check_runs(const lot_observed_run *runs, size_t count, lot_error *error)
+{
+    const lot_record_head *first = NULL;
+    lot_status status = LOT_OK;
+
+    for (size_t r = 0; r < count; r++) {
+        if ((runs[r].header.simulated == 1) != (runs[0].header.simulated == 1))
+            return lot_error_set(error, LOT_INPUT, "archive", 0,
+                                 "one archive was made over a simulator and another was not");
+        for (size_t i = 0; i < r; i++)
+            if (runs[r].header.run_id[0] != '\0' && strcmp(runs[r].header.run_id, runs[i].header.run_id) == 0)
+                return lot_error_set(error, LOT_INPUT, "archive", 0, "run %s stands there twice",
+                                     runs[r].header.run_id);
+        for (size_t i = 0; status == LOT_OK && i < runs[r].count; i++) {
+            if (first == NULL && tells_work(&runs[r].heads[i]))
+                first = &runs[r].heads[i];
+            if (first != NULL)
+                status = lot_baseline_same_work(first, &runs[r].heads[i], error);
+        }
+    }
+    return status;
+}
+
+lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_baseline *baseline,
+                             lot_error *error)
+{
+    lot_baseline made = {.archives = (int64_t)count, .simulated = count > 0 && runs[0].header.simulated == 1};
+    lot_status status = check_runs(runs, count, error);
+    size_t found = 0;
+    entry *entries;
+
+    if (status != LOT_OK)
+        return status;
+    entries = list_entries(runs, count, &found);
+    if (entries == NULL || !make_devices(entries, found, &made)) {
+        lot_baseline_free(&made);
+        status =
+            lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a baseline of %zu ranks", found);
+    } else {
+        *baseline = made;
+    }
+    free(entries);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* What GPUs did before, from one archive or several. */
+#ifndef GPULOT_ANALYSIS_BASELINE_H
+#define GPULOT_ANALYSIS_BASELINE_H
+
+#include "analysis/observe.h"
+#include "core/drift.h"
+
+/* Makes a baseline of runs, oldest first. GPUs are recognised by their UUID; several ranks of one UUID (a
+ * CPU) by their order. LOT_INPUT where the runs did different work, or some over a simulator and some not, or
+ * one run stands there twice; LOT_MEMORY. *baseline is set on success only; free with lot_baseline_free. */
+lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_baseline *baseline,
+                             lot_error *error);
+
+/* Says whether two heads can be set against each other: LOT_INPUT names what differs in the work. */
+lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_head *b, lot_error *error);
+
+#endif

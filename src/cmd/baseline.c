@@ -1,0 +1,86 @@
+/* gpulot baseline: several archives of the same GPUs made into one thing to compare with. */
+#include "analysis/baseline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/command.h"
+#include "cmd/observed_archive.h"
+#include "io/atomic_file.h"
+#include "io/baseline_file.h"
+
+typedef struct baseline_config {
+    int action;
+    lot_text_list files;
+    const char *output;
+} baseline_config;
+
+static const lot_option options[] = {
+    {.name = "ACTION",
+     .kind = LOT_OPTION_CHOICE,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(baseline_config, action),
+     .help = "what to do",
+     .choices = "make"},
+    {.name = "FILES",
+     .kind = LOT_OPTION_LIST,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(baseline_config, files),
+     .help = "archives of the same work, oldest first"},
+    {.name = "--output",
+     .argument = "F",
+     .kind = LOT_OPTION_TEXT,
+     .flags = LOT_OPTION_REQUIRED,
+     .offset = offsetof(baseline_config, output),
+     .help = "the baseline; an existing file is never replaced"},
+};
+
+static lot_status read_all(const lot_text_list *files, lot_observed_run *runs, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    for (size_t i = 0; status == LOT_OK && i < files->count; i++)
+        status = lot_observed_archive_read(files->items[i], &runs[i], NULL, error);
+    return status;
+}
+
+static lot_status run(const void *options_given, lot_error *error)
+{
+    const baseline_config *config = options_given;
+    lot_observed_run *runs = calloc(config->files.count, sizeof *runs);
+    lot_baseline baseline = {0};
+    lot_status status;
+
+    if (runs == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for %zu archives",
+                             config->files.count);
+    status = lot_atomic_check(config->output, error);
+    if (status == LOT_OK)
+        status = read_all(&config->files, runs, error);
+    if (status == LOT_OK)
+        status = lot_baseline_make(runs, config->files.count, &baseline, error);
+    if (status == LOT_OK)
+        status = lot_baseline_write(config->output, &baseline, error);
+    if (status == LOT_OK)
+        printf("%s: %zu GPUs of %" PRId64 " archives\n", config->output, baseline.device_count,
+               baseline.archives);
+    for (size_t i = 0; i < config->files.count; i++)
+        lot_observed_free(&runs[i]);
+    free(runs);
+    lot_baseline_free(&baseline);
+    return status;
+}
+
+const lot_command lot_command_baseline = {
+    .name = "baseline",
+    .summary = "several archives as one thing to compare with",
+    .synopsis = "make FILES... --output F",
+    .description = "Puts several archives of the same work together: for each GPU, by UUID, the middle of "
+                   "its times and\n"
+                   "how much they vary from archive to archive. gpulot compare then knows that noise, too.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .config_size = sizeof(baseline_config),
+    .run = run,
+};

@@ -1,0 +1,41 @@
+#include "core/drift.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void lot_baseline_free(lot_baseline *baseline)
+{
+    for (size_t i = 0; i < baseline->device_count; i++)
+        free(baseline->devices[i].series);
+    free(baseline->devices);
+    memset(baseline, 0, sizeof *baseline);
+}
+
+const char *lot_change_name(lot_change_kind kind)
+{
+    static const char *const names[] = {
+#define LOT_CHANGE_NAME(code, name, bad, meaning) [code] = name,
+        LOT_CHANGE_LIST(LOT_CHANGE_NAME)
+#undef LOT_CHANGE_NAME
+    };
+
+    return names[kind];
+}
+
+bool lot_change_is_bad(lot_change_kind kind)
+{
+    static const bool bad_ones[] = {
+#define LOT_CHANGE_BAD(code, name, bad, meaning) [code] = bad,
+        LOT_CHANGE_LIST(LOT_CHANGE_BAD)
+#undef LOT_CHANGE_BAD
+    };
+
+    return bad_ones[kind];
+}
+
+void lot_compare_result_free(lot_compare_result *result)
+{
+    free(result->drifts);
+    free(result->changes);
+    memset(result, 0, sizeof *result);
+}
