@@ -68,6 +68,7 @@ void lot_archive_hdf5_version(char *text, size_t size)
 {
     unsigned major = 0, minor = 0, release = 0;
 
+    quiet();
     (void)H5get_libversion(&major, &minor, &release);
     (void)snprintf(text, size, "%u.%u.%u", major, minor, release);
 }
