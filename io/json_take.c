@@ -4,12 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 cJSON *lot_json_take_whole(const char *bytes, size_t size)
 {
     const char *rest = NULL;
     cJSON *root = cJSON_ParseWithLengthOpts(bytes, size, &rest, 0);
 
-    while (root != NULL && rest < bytes + size && memchr(" \t\r\n", *rest, 4) != NULL)
+    while (root != NULL && rest < bytes + size && blank(*rest))
         rest++;
     if (root != NULL && rest == bytes + size)
         return root;

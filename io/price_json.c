@@ -164,7 +164,6 @@ lot_status lot_price_json_write(const lot_price_report *report, char **json, lot
 {
     cJSON *root = cJSON_CreateObject();
     char *text = NULL;
-    char *ended = NULL;
     bool whole = root != NULL;
 
     add_text(root, "gpu", report->tariff->gpu, &whole);
@@ -176,15 +175,10 @@ lot_status lot_price_json_write(const lot_price_report *report, char **json, lot
     add_notes(root, report->notes, &whole);
     if (whole)
         text = cJSON_Print(root);
-    if (text != NULL)
-        ended = realloc(text, strlen(text) + 2);
     cJSON_Delete(root);
-    if (ended == NULL) {
-        cJSON_free(text);
+    if (text == NULL)
         return no_memory(error);
-    }
-    (void)strcat(ended, "\n");
-    *json = ended;
+    *json = text;
     return LOT_OK;
 }
 

@@ -51,13 +51,14 @@ static size_t joined_size(const char *const *fields, size_t count)
     return size;
 }
 
+/* Puts a field and the joint after it; returns where the next one goes, which is terminated already. */
 static char *put(char *at, const char *field)
 {
-    const size_t length = strlen(field);
-
-    memcpy(at, field, length);
-    at[length] = JOINT;
-    return at + length + 1;
+    while (*field != '\0')
+        *at++ = *field++;
+    *at++ = JOINT;
+    *at = '\0';
+    return at;
 }
 
 static bool take_header(grid *g, const char *const *fields, size_t count)
@@ -77,7 +78,6 @@ static bool take_header(grid *g, const char *const *fields, size_t count)
             if (strcmp(fields[i], key_columns[k]) == 0)
                 g->key[k] = i;
     }
-    *at = '\0';
     for (size_t k = 0; k < KEY_COLUMNS && g->status == LOT_OK; k++)
         if (g->key[k] == count)
             g->status =
@@ -111,7 +111,6 @@ static bool keep_row(grid *g, const char *const *fields)
     g->rows[g->count].key_length = (size_t)(at - g->rows[g->count].text);
     for (size_t i = 0; i < g->columns; i++)
         at = put(at, fields[i]);
-    *at = '\0';
     g->count++;
     return true;
 }

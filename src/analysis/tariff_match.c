@@ -126,7 +126,7 @@ static unsigned farness(const char *gpu, const char *asked)
 static void offer(const lot_catalogue *catalogue, const char *asked, char *text, size_t size)
 {
     const lot_tariff *nearest[OFFERED] = {NULL};
-    unsigned far[OFFERED];
+    unsigned far[OFFERED] = {0};
     size_t used = 0;
 
     for (size_t i = 0; i < catalogue->tariff_count; i++) {

@@ -423,7 +423,7 @@ static lot_status print(const price_job *job, lot_error *error)
     }
     status = lot_price_json_write(&job->report, &json, error);
     if (status == LOT_OK)
-        (void)fputs(json, stdout);
+        printf("%s\n", json);
     free(json);
     return status;
 }
