@@ -10,7 +10,7 @@
 #include "io/sha256.h"
 #include "io/table_csv.h"
 
-#define FILE_BYTES_MAX ((size_t)1 << 30)
+#define FILE_BYTES_MAX ((size_t)1 << 28)
 #define NO_COLUMN      LOT_TABLE_FIELDS_MAX
 #define SHOWN_BYTES    60 /* of a user's text in a message */
 

@@ -53,7 +53,7 @@ lot_status lot_tariffs_map(const char *text, lot_tariffs_columns *columns, lot_e
 lot_status lot_tariffs_parse(const char *name, const char *bytes, size_t size,
                              const lot_tariffs_reading *reading, lot_catalogue *catalogue, lot_error *error);
 
-/* The same from a file of at most 1 GiB. LOT_INPUT where it cannot be opened. */
+/* The same from a file of at most 256 MiB. LOT_INPUT where it cannot be opened. */
 lot_status lot_tariffs_read(const char *path, const lot_tariffs_reading *reading, lot_catalogue *catalogue,
                             lot_error *error);
 
