@@ -285,6 +285,8 @@ lot_status lot_cuda_open(const lot_device_options *options, lot_device **device,
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
     made->options = *options;
     made->threads = options->threads > 0 ? options->threads : omp_get_num_procs();
+    if (made->threads > LOT_BUILDERS_MOST)
+        made->threads = LOT_BUILDERS_MOST;
     status = identify(made, error);
     if (status == LOT_OK) {
         made->l2_bytes = made->identity.l2_cache_bytes;

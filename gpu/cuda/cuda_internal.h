@@ -20,15 +20,16 @@ typedef struct lot_pool {
     int64_t reserve_step_bytes;
 } lot_pool;
 
-#define LOT_STAGES      4
-#define LOT_STAGE_BYTES (4 << 20)
+#define LOT_STAGES      2           /* of a thread: while one is copied, the other is filled */
+#define LOT_STAGE_BYTES (512 << 10) /* enough for a copy near full speed, little enough to share out evenly  \
+                                     */
+#define LOT_BUILDERS_MOST 64        /* threads that build; the link is full long before */
 
-/* Page-locked buffers through which values built on the host go to the device: while one is copied, the next
- * is filled. */
+/* Page-locked buffers through which values built on the host go to the device. Thread i owns stages
+ * LOT_STAGES * i and following. */
 typedef struct lot_staging {
-    void *buffer[LOT_STAGES];
-    cudaEvent_t copied[LOT_STAGES];
-    int next;
+    char *memory;
+    cudaEvent_t copied[LOT_BUILDERS_MOST * LOT_STAGES];
 } lot_staging;
 
 /* Partial results of the reducing kernels, on the device and their copy on the host. */
@@ -39,7 +40,7 @@ typedef struct lot_scratch {
 
 struct lot_device {
     lot_device_options options;
-    int threads; /* of the host, for build */
+    int threads; /* of the host, for build; at most LOT_BUILDERS_MOST */
     int major;   /* compute capability */
     int minor;
     int64_t l2_bytes;

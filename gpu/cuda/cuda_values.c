@@ -1,5 +1,6 @@
 /* Bringing values to the device, making them there, and reading them back as a digest. */
 #include <omp.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,6 @@
 #include "gpu/digest.h"
 
 #define SCRATCH_BYTES (LOT_PARTIALS * sizeof(lot_digest_partial))
-#define GRAIN         4096 /* elements that a thread does at least; a multiple of every group of the generator */
 
 _Static_assert(sizeof(lot_digest_partial) == sizeof(lot_compare_partial), "one scratch buffer serves both");
 
@@ -16,15 +16,15 @@ _Static_assert(sizeof(lot_digest_partial) == sizeof(lot_compare_partial), "one s
 static lot_status open_staging(lot_device *device, lot_error *error)
 {
     lot_staging *staging = &device->staging;
-    lot_status status = LOT_OK;
+    const int stages = device->threads * LOT_STAGES;
+    void *memory = NULL;
+    lot_status status = LOT_CUDA(
+        device, error, cudaHostAlloc(&memory, (size_t)stages * LOT_STAGE_BYTES, cudaHostAllocDefault));
 
-    for (int i = 0; i < LOT_STAGES && status == LOT_OK; i++) {
-        status = LOT_CUDA(device, error,
-                          cudaHostAlloc(&staging->buffer[i], LOT_STAGE_BYTES, cudaHostAllocDefault));
-        if (status == LOT_OK)
-            status = LOT_CUDA(device, error,
-                              cudaEventCreateWithFlags(&staging->copied[i], cudaEventDisableTiming));
-    }
+    staging->memory = memory;
+    for (int i = 0; i < stages && status == LOT_OK; i++)
+        status =
+            LOT_CUDA(device, error, cudaEventCreateWithFlags(&staging->copied[i], cudaEventDisableTiming));
     return status;
 }
 
@@ -57,11 +57,10 @@ void lot_values_close(lot_device *device)
 {
     (void)cudaFreeHost(device->scratch.host);
     (void)cudaFree(device->scratch.device);
-    for (int i = 0; i < LOT_STAGES; i++) {
+    for (int i = 0; i < device->threads * LOT_STAGES; i++)
         if (device->staging.copied[i] != NULL)
             (void)cudaEventDestroy(device->staging.copied[i]);
-        (void)cudaFreeHost(device->staging.buffer[i]);
-    }
+    (void)cudaFreeHost(device->staging.memory);
 }
 
 /* ---- copies ---- */
@@ -90,56 +89,71 @@ lot_status lot_cuda_download(lot_device *device, void *to, const void *from, int
 
 /* ---- build ---- */
 
-/* Makes elements [first, first + count) with all threads. */
-static void generate(const lot_device *device, void *to, const lot_fill *fill, int64_t first, int64_t count)
+/* A tensor on its way: threads take one stage's worth after the other, whoever is free. */
+typedef struct build_job {
+    lot_device *device;
+    char *to;
+    const lot_fill *fill;
+    int64_t step; /* elements of one stage */
+    atomic_llong next;
+    atomic_int failed;
+    lot_error *error; /* of the first failure */
+} build_job;
+
+/* One stage: waits until its last copy is done, fills it, queues the next copy. */
+static lot_status build_stage(build_job *job, int stage, int64_t done, lot_error *error)
 {
-    const int64_t bytes = (int64_t)lot_dtype_bytes(fill->dtype);
-    const int64_t pieces = (count + GRAIN - 1) / GRAIN;
-    char *out = to;
-
-#pragma omp parallel for num_threads(device->threads) schedule(static) if (pieces > 1)
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        const int64_t start = piece * GRAIN;
-        const int64_t rest = count - start;
-
-        lot_generate(out + start * bytes, fill, first + start, rest < GRAIN ? rest : GRAIN);
-    }
-}
-
-/* One buffer's worth: waits until its last copy is done, fills it, queues the next copy. */
-static lot_status build_stage(lot_device *device, char *to, const lot_fill *fill, int64_t first,
-                              int64_t count, lot_error *error)
-{
-    lot_staging *staging = &device->staging;
-    const int stage = staging->next;
-    const size_t bytes = (size_t)count * lot_dtype_bytes(fill->dtype);
-    lot_status status = LOT_CUDA(device, error, cudaEventSynchronize(staging->copied[stage]));
+    lot_device *device = job->device;
+    const lot_fill *fill = job->fill;
+    const int64_t rest = fill->count - done, count = rest < job->step ? rest : job->step;
+    const size_t bytes = lot_dtype_bytes(fill->dtype);
+    char *buffer = device->staging.memory + (size_t)stage * LOT_STAGE_BYTES;
+    cudaEvent_t copied = device->staging.copied[stage];
+    lot_status status = LOT_CUDA(device, error, cudaEventSynchronize(copied));
 
     if (status != LOT_OK)
         return status;
-    generate(device, staging->buffer[stage], fill, first, count);
-    status =
-        LOT_CUDA(device, error,
-                 cudaMemcpyAsync(to, staging->buffer[stage], bytes, cudaMemcpyHostToDevice, device->stream));
+    lot_generate(buffer, fill, fill->first + done, count);
+    status = LOT_CUDA(device, error,
+                      cudaMemcpyAsync(job->to + (size_t)done * bytes, buffer, (size_t)count * bytes,
+                                      cudaMemcpyHostToDevice, device->stream));
     if (status == LOT_OK)
-        status = LOT_CUDA(device, error, cudaEventRecord(staging->copied[stage], device->stream));
-    staging->next = (stage + 1) % LOT_STAGES;
+        status = LOT_CUDA(device, error, cudaEventRecord(copied, device->stream));
     return status;
+}
+
+/* What one of the threads does. */
+static void build_share(build_job *job, int thread)
+{
+    lot_status status = LOT_OK;
+    lot_error error;
+
+    if (thread != 0) /* the calling thread has the device already */
+        status = LOT_CUDA(job->device, &error, cudaSetDevice(job->device->options.ordinal));
+    for (int turn = 0; status == LOT_OK && atomic_load(&job->failed) == 0; turn++) {
+        const int64_t done = atomic_fetch_add(&job->next, 1) * job->step;
+
+        if (done >= job->fill->count)
+            return;
+        status = build_stage(job, LOT_STAGES * thread + turn % LOT_STAGES, done, &error);
+    }
+    if (status != LOT_OK && atomic_exchange(&job->failed, 1) == 0)
+        *job->error = error;
 }
 
 lot_status lot_cuda_build(lot_device *device, void *to, const lot_fill *fill, lot_error *error)
 {
-    const int64_t bytes = (int64_t)lot_dtype_bytes(fill->dtype);
-    const int64_t most = LOT_STAGE_BYTES / bytes;
-    lot_status status = LOT_OK;
+    build_job job = {.device = device,
+                     .to = to,
+                     .fill = fill,
+                     .step = LOT_STAGE_BYTES / (int64_t)lot_dtype_bytes(fill->dtype),
+                     .error = error};
+    const int64_t stages = (fill->count + job.step - 1) / job.step;
+    const int threads = stages < device->threads ? (int)stages : device->threads;
 
-    for (int64_t done = 0; done < fill->count && status == LOT_OK; done += most) {
-        const int64_t rest = fill->count - done;
-
-        status = build_stage(device, (char *)to + done * bytes, fill, fill->first + done,
-                             rest < most ? rest : most, error);
-    }
-    return status;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    build_share(&job, omp_get_thread_num());
+    return atomic_load(&job.failed) != 0 ? error->status : LOT_OK;
 }
 
 lot_status lot_cuda_fill(lot_device *device, void *to, const lot_fill *fill, lot_error *error)
