@@ -1,7 +1,11 @@
-/* The CUDA module on a healthy device, every function of its table, held against definitions written here. */
+/* The CUDA module on a healthy device, every function of its table, held against definitions written here.
+ *
+ * Runs over the simulator, which is known in every detail, and on a real GPU (gpu_check.sh), where only what
+ * must hold on each is asked for. */
 #include "cuda_fixture.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -38,6 +42,11 @@ static int tear_down(void **state)
     return 0;
 }
 
+static bool simulated(void)
+{
+    return getenv("GPULOT_CUDASIM_DEVICES") != NULL;
+}
+
 /* ---- devices ---- */
 
 static void test_enumerate(void **state)
@@ -47,7 +56,7 @@ static void test_enumerate(void **state)
 
     assert_non_null(list);
     WORKS(f, f->module->enumerate(list, &f->error));
-    assert_int_equal(list->count, 2);
+    assert_true(simulated() ? list->count == 2 : list->count >= 1);
     assert_true(list->runtime_version[0] != '\0' && list->library_version[0] != '\0');
     for (size_t i = 0; i < list->count; i++) {
         const lot_device_facts *device = &list->devices[i];
@@ -55,13 +64,14 @@ static void test_enumerate(void **state)
         assert_int_equal(device->ordinal, i);
         assert_string_equal(device->kind, "cuda");
         assert_int_equal(strlen(device->uuid), 40);
-        assert_int_equal(strncmp(device->uuid, "GPU-", 4), 0);
+        assert_true(strncmp(device->uuid, "GPU-", 4) == 0 || !simulated());
+        assert_int_equal(device->simulated, simulated());
         assert_true(device->multiprocessors > 0 && device->memory_bytes > 0 && device->l2_cache_bytes > 0);
         assert_int_equal(device->nvml_index, -1); /* not known before the device is opened */
         assert_true(isnan(device->power_limit_watts));
     }
-    assert_string_not_equal(list->devices[0].uuid, list->devices[1].uuid);
-    assert_string_not_equal(list->devices[0].pci_address, list->devices[1].pci_address);
+    if (list->count > 1)
+        assert_string_not_equal(list->devices[0].uuid, list->devices[1].uuid);
     free(list);
 }
 
@@ -78,11 +88,13 @@ static void test_describe(void **state)
     assert_string_equal(f->facts.library, "cuBLASLt");
     assert_true(f->facts.granularity_bytes > 0);
     assert_true(f->facts.reserve_step_bytes >= f->facts.granularity_bytes);
+    assert_non_null(fixture_reason(f, "device.threads"));
+    if (!simulated())
+        return;
     assert_true(f->facts.nvml_index >= 0 && f->facts.sm_clock_max_mhz > 0 && f->facts.power_limit_watts > 0);
     assert_true(f->facts.vbios_version[0] != '\0' && f->facts.compute_mode[0] != '\0');
     assert_int_equal(f->facts.foreign_processes, 0);
     assert_int_equal(f->facts.mig_siblings, 0);
-    assert_non_null(fixture_reason(f, "device.threads"));
     assert_string_equal(fixture_reason(f, "device.mig_parent_uuid"), "not a MIG slice");
     assert_null(fixture_reason(f, "telemetry.power_watts"));
 }
@@ -99,6 +111,8 @@ static void test_supports(void **state)
 {
     fixture *f = *state;
 
+    if (!simulated())
+        return; /* depends on the GPU */
     for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++)
         WORKS(f, f->module->supports(f->device, (lot_dtype)dtype, LOT_MATH_IEEE, &f->error));
     WORKS(f, f->module->supports(f->device, LOT_FLOAT32, LOT_MATH_TF32, &f->error));
@@ -114,7 +128,7 @@ static void test_open_refuses_other_ordinals(void **state)
     fixture *f = *state;
     lot_device *other = NULL;
 
-    for (int ordinal = -1; ordinal < 3; ordinal += 3) {
+    for (int ordinal = -1; ordinal < 100; ordinal += 100) {
         const lot_device_options options = {.ordinal = ordinal};
 
         assert_int_equal(f->module->open(&options, &other, &f->error), LOT_NO_DEVICE);
@@ -521,7 +535,8 @@ static void test_counters_and_peaks(void **state)
     pointer = fixture_alloc(f, 1 << 20);
     WORKS(f, f->module->sync(f->device, &f->error));
     WORKS(f, f->module->counters(f->device, &held, &f->error));
-    assert_int_equal(held.allocated_bytes, before.allocated_bytes + (1 << 20));
+    assert_true(simulated() ? held.allocated_bytes == before.allocated_bytes + (1 << 20)
+                            : held.allocated_bytes >= before.allocated_bytes + (1 << 20));
     assert_true(held.reserved_bytes >= held.allocated_bytes);
     f->module->free(f->device, pointer);
     WORKS(f, f->module->sync(f->device, &f->error));
@@ -539,9 +554,9 @@ static void test_out_of_memory_names_both_sizes(void **state)
     fixture *f = *state;
     void *pointer = NULL;
 
-    assert_int_equal(f->module->alloc(f->device, (int64_t)1 << 50, &pointer, &f->error), LOT_DEVICE_MEMORY);
+    assert_int_equal(f->module->alloc(f->device, (int64_t)1 << 44, &pointer, &f->error), LOT_DEVICE_MEMORY);
     assert_null(pointer);
-    assert_non_null(strstr(f->error.text, "1125899906842624 bytes asked for"));
+    assert_non_null(strstr(f->error.text, "17592186044416 bytes asked for"));
     pointer = fixture_alloc(f, 64); /* and the device still works */
     f->module->free(f->device, pointer);
     WORKS(f, f->module->sync(f->device, &f->error));
@@ -577,7 +592,7 @@ static void test_flush_is_not_counted(void **state)
     WORKS(f, f->module->counters(f->device, &after, &f->error));
     WORKS(f, f->module->memory_used(f->device, &used_after, &f->error));
     assert_memory_equal(&before, &after, sizeof before);
-    assert_true(used_after > used_before);
+    assert_true(used_after > used_before || !simulated()); /* others use a real device too */
 }
 
 static void test_telemetry_of_a_row(void **state)
@@ -590,6 +605,8 @@ static void test_telemetry_of_a_row(void **state)
     assert_int_equal(telemetry.throttle_hw_thermal_nanoseconds, -1);
     WORKS(f, f->module->telemetry_begin(f->device, &f->error));
     WORKS(f, f->module->telemetry_end(f->device, &telemetry, &f->error));
+    if (!simulated())
+        return;
     assert_true(telemetry.energy_joules >= 0 && telemetry.power_watts > 0 && telemetry.sm_clock_mhz > 0);
     assert_true(telemetry.memory_clock_mhz > 0 && telemetry.temperature_celsius > 0);
     assert_true(telemetry.memory_temperature_celsius > 0);
@@ -627,7 +644,7 @@ static void test_samples_come_in_order(void **state)
     assert_int_equal(count, 6);
     for (size_t i = 1; i < count; i++)
         assert_true(samples[i].seconds > samples[i - 1].seconds);
-    assert_true(samples[0].telemetry.power_watts > 0);
+    assert_true(samples[0].telemetry.power_watts > 0 || !simulated());
 }
 
 #define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""What PyTorch makes of the same layers on the same GPU, for tests/cuda/gpu_check.sh.
+
+    gpu_check_torch.py EXPORTED RESULTS
+    gpu_check_torch.py process
+
+EXPORTED holds the tensors and outputs that gpu_driver --export left, RESULTS its lines. Prints lines of the same
+form: name, value, unit, target, verdict. `process` does what gpu_check.sh's one measurement does, for the time of a
+whole process. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
+"""
+import pathlib
+import statistics
+import sys
+import time
+
+try:
+    import torch
+except ImportError:
+    print("gpu_check_torch: PyTorch is not installed here", file=sys.stderr)
+    sys.exit(77)
+
+TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+IN, OUT = 1024, 1536  # as gpu_driver exports them
+UNIT = {"float32": 2**-24, "float16": 2**-11, "bfloat16": 2**-8}
+missed = 0
+
+
+def result(name, value, unit="", target="", good=None):
+    global missed
+    verdict = "-" if good is None else "ok" if good else "MISSED"
+    missed += good is False
+    print(name, f"{value:.6g}", unit, target, verdict, sep="\t")
+
+
+def read_results(path):
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line]
+    return {row[0]: float(row[1]) for row in rows if row[1] != "-"}
+
+
+def tensor(folder, dtype, name, columns):
+    data = bytearray((folder / f"{dtype}-{name}.bin").read_bytes())
+    flat = torch.frombuffer(data, dtype=TYPES[dtype])
+    return flat.view(-1, columns).cuda() if columns else flat.cuda()
+
+
+def compare_outputs(folder):
+    for dtype in TYPES:
+        if not (folder / f"{dtype}-y.bin").exists():
+            continue
+        x, w = tensor(folder, dtype, "x", IN), tensor(folder, dtype, "w", IN)
+        b, y = tensor(folder, dtype, "b", 0), tensor(folder, dtype, "y", OUT)
+        with torch.inference_mode():
+            theirs = torch.nn.functional.gelu(torch.nn.functional.linear(x, w, b))
+        # Both round the pre-activation to the dtype once, and may sum in another order.
+        scale = float(theirs.abs().max())
+        error = float((y.double() - theirs.double()).abs().max()) / scale
+        bound = 4 * UNIT[dtype] + IN * 2**-24
+        result(f"{dtype} linear+gelu: difference to PyTorch", error, "", f"<= {bound:.3g}", error <= bound)
+
+
+def network(width, dtype):
+    return torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
+                               torch.nn.Linear(4 * width, width)).to(device="cuda", dtype=dtype).eval()
+
+
+def device_seconds(run, runs):
+    run()
+    seconds = []
+    for _ in range(runs):
+        start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        run()
+        stop.record()
+        torch.cuda.synchronize()
+        seconds.append(start.elapsed_time(stop) * 1e-3)
+    return statistics.median(seconds)
+
+
+def host_seconds(run, runs=64):
+    for _ in range(3):
+        run()
+    seconds = []
+    for _ in range(runs):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
+
+
+def measure_network(ours):
+    width = rows = 8192
+    flops = 2 * 2 * rows * width * 4 * width
+    for name, dtype, tf32 in (("bfloat16", torch.bfloat16, False), ("float16", torch.float16, False),
+                              ("tf32", torch.float32, True), ("float32", torch.float32, False)):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        with torch.inference_mode():
+            model = network(width, dtype)
+            x = torch.randn(rows, width, device="cuda", dtype=dtype)
+            rate = flops / device_seconds(lambda: model(x), 3 if name == "float32" else 15) * 1e-12
+        del model, x
+        torch.cuda.empty_cache()
+        result(f"{name} network, PyTorch eager", rate, "TFLOP/s")
+        mine = ours.get(f"{name} network, width {width}")
+        if mine is not None:
+            # One percent is noise between two processes.
+            good = mine / rate >= 0.99 if name == "bfloat16" else None
+            result(f"{name} network / PyTorch eager", mine / rate, "", ">= 0.99" if good is not None else "", good)
+
+
+def measure_small(ours):
+    with torch.inference_mode():
+        model = network(64, torch.float16)
+        x = torch.randn(1, 16, 64, device="cuda", dtype=torch.float16)
+        eager = host_seconds(lambda: model(x))
+        graph = torch.cuda.CUDAGraph()
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            model(x)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            model(x)
+        replayed = host_seconds(graph.replay)
+    result("small forward, PyTorch eager", eager * 1e6, "us")
+    result("small forward, PyTorch CUDA graph", replayed * 1e6, "us")
+    mine = ours.get("small forward, erf (float16, 16 x 64)")
+    if mine is not None:
+        ratio = mine * 1e-6 / eager
+        result("small forward, erf / PyTorch eager", ratio, "", "<= 0.333", ratio <= 1 / 3)
+        result("small forward, erf / PyTorch CUDA graph", mine * 1e-6 / replayed)
+
+
+def measure_load(ours):
+    began = time.perf_counter()
+    layer = torch.nn.Linear(8192, 65536, dtype=torch.bfloat16).to("cuda")
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - began
+    rate = layer.weight.numel() * 2 / seconds * 1e-9
+    result("model_load, PyTorch", rate, "GB/s")
+    mine = ours.get("model_load, bfloat16")
+    if mine is not None:
+        result("model_load / PyTorch", mine / rate, "", ">= 1", mine >= rate)
+
+
+def process():
+    """Weights, input, a cold pass, three warm-ups and ten passes of 8 x 1024 x 1024 in bfloat16."""
+    with torch.inference_mode():
+        model = network(1024, torch.bfloat16)
+        x = torch.randn(8, 1024, 1024, device="cuda", dtype=torch.bfloat16)
+        for _ in range(1 + 3 + 10):
+            torch.cuda.synchronize()
+            model(x)
+        torch.cuda.synchronize()
+    return 0
+
+
+def main():
+    if not torch.cuda.is_available():
+        print("gpu_check_torch: PyTorch sees no GPU", file=sys.stderr)
+        return 77
+    if sys.argv[1:] == ["process"]:
+        return process()
+    folder, results = pathlib.Path(sys.argv[1]), read_results(pathlib.Path(sys.argv[2]))
+    print(f"# PyTorch {torch.__version__} on {torch.cuda.get_device_name()}")
+    compare_outputs(folder)
+    measure_network(results)
+    measure_small(results)
+    measure_load(results)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
