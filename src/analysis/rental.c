@@ -80,10 +80,9 @@ lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *err
 
     if (simulated(run))
         return lot_error_set(error, LOT_INPUT, "--archive", 0,
-                             "the run was made over a simulator: nobody rents one, so it has no price");
+                             "made over a simulator: nobody rents one, so it has no price");
     if (run->header.ranks < 1 || (uint64_t)run->header.ranks < run->device_count)
-        return lot_error_set(error, LOT_INPUT, "--archive", 0,
-                             "the archive tells %lld ranks launched and holds %zu",
+        return lot_error_set(error, LOT_INPUT, "--archive", 0, "tells %lld ranks launched and holds %zu",
                              (long long)run->header.ranks, run->device_count);
     if (added_before(rental, run->header.run_id)) {
         rental->repeated_runs++;

@@ -152,21 +152,24 @@ static lot_status check_options(const price_config *config, lot_error *error)
 static lot_status read_archive(price_job *job, const char *path, lot_error *error)
 {
     lot_run run;
-    lot_error unreadable;
+    lot_error reason;
     lot_status status;
 
     lot_run_init(&run);
     status = lot_archive_read_devices(path, &run, error);
-    if (status == LOT_OK)
-        status = lot_rental_add(&job->rental, &run, error);
+    if (status == LOT_OK) {
+        status = lot_rental_add(&job->rental, &run, &reason);
+        if (status != LOT_OK)
+            (void)lot_error_set(error, status, reason.call, reason.code, "%s: %s", path, reason.text);
+    }
     if (status == LOT_OK && run.tariff_json != NULL && run.tariff_json[0] != '\0') {
-        if (lot_launch_price_read(run.tariff_json, &job->terms, &unreadable) == LOT_OK)
+        if (lot_launch_price_read(run.tariff_json, &job->terms, &reason) == LOT_OK)
             job->has_terms = true;
         else if (job->config->at_launch)
-            status = lot_error_set(error, unreadable.status, unreadable.call, unreadable.code, "%s: %s", path,
-                                   unreadable.text);
+            status =
+                lot_error_set(error, reason.status, reason.call, reason.code, "%s: %s", path, reason.text);
         else
-            lot_notes_add(&job->notes, "%s", unreadable.text);
+            lot_notes_add(&job->notes, "%s", reason.text);
     }
     lot_run_free(&run);
     return status;
@@ -318,10 +321,10 @@ static void note_archives(price_job *job)
         lot_notes_add(&job->notes, "%" PRId64 " ranks of %zu runs used %" PRId64 " GPUs, each counted once",
                       need->ranks, rental->run_count, need->gpus);
     if (need->unknown > 0)
-        lot_notes_add(&job->notes, "the GPU of %" PRId64 " ranks is not known; each counts as one more GPU",
+        lot_notes_add(&job->notes, "ranks whose GPU is not known: %" PRId64 "; each counts as one more GPU",
                       need->unknown);
     if (rental->failed_ranks > 0)
-        lot_notes_add(&job->notes, "%zu ranks failed or were lost; they were paid for all the same",
+        lot_notes_add(&job->notes, "ranks that failed or were lost: %zu; they were paid for all the same",
                       rental->failed_ranks);
     if (rental->repeated_runs > 0)
         lot_notes_add(&job->notes, "a run is given more than once; it counts once");
