@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from simulated import WITHOUT_NVML, gpulot, measure
+from simulated import WITHOUT_NVML, environment, gpulot, measure
 
 
 class EightRanks(unittest.TestCase):
@@ -25,6 +25,20 @@ class EightRanks(unittest.TestCase):
         self.assertEqual({"ok"}, {record["outcome"]["status"] for record in run.records})
         self.assertEqual({True}, {record["verification"]["passed"] for record in run.records})
         self.assertEqual(1, len({record["verification"]["digest"] for record in run.records}))
+
+
+class Environment(unittest.TestCase):
+    def devices(self, **machine):
+        done = gpulot("environment", "--device", "cuda:local", env=environment(**machine))
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_lists_simulated_devices(self):
+        found = self.devices(devices=3)["devices"]
+        self.assertEqual([True] * 3, [device["simulated"] for device in found])
+
+    def test_no_device_is_an_answer(self):
+        self.assertIn("driver", self.devices(devices=0)["devices_reason"])
 
 
 class OneRank(unittest.TestCase):

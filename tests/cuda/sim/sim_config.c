@@ -238,6 +238,7 @@ static void load(void)
     config.multiprocessors = read_integer("SMS", 4, 1, 1024);
     config.driver_api = read_integer("DRIVER", 13000, 1000, 99990);
     config.quiet = setting("QUIET") != NULL;
+    config.force = setting("FORCE") != NULL;
     config.leaks = setting("LEAKS") != NULL;
     config.grain_bytes = read_bytes("POOL_GRAIN", 512);
     config.chunk_bytes = read_bytes("POOL_CHUNK", 32ull << 20);

@@ -45,6 +45,7 @@ typedef struct sim_config {
     int driver_api; /* 13000 */
     bool eager;     /* run work when it is queued, not at the next synchronisation */
     bool quiet;
+    bool force; /* simulate beside a real driver too */
     bool leaks;
     uint64_t grain_bytes; /* a pool's used bytes are multiples of this, its reserved bytes of the next */
     uint64_t chunk_bytes;

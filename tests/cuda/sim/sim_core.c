@@ -57,7 +57,7 @@ __attribute__((constructor)) static void loaded(void)
             sim_say("no %sDEVICES: acting as a machine without a driver", SIM_PREFIX);
         return;
     }
-    if (access("/dev/nvidiactl", F_OK) == 0 && getenv(SIM_PREFIX "FORCE") == NULL) {
+    if (access("/dev/nvidiactl", F_OK) == 0 && !config->force) {
         sim_say("a real NVIDIA driver is present: refusing to simulate");
         _exit(SIM_EXIT_REFUSED);
     }

@@ -81,16 +81,21 @@ static double noise(const sim_device *device)
     return (double)(x >> 11) * 0x1p-52 - 1.0;
 }
 
+/* Called without the lock: other threads read the clock meanwhile. */
 static void advance_clock(sim_device *device, const sim_op *op)
 {
-    const double seconds = op->work.seconds * op->slow * (1.0 + sim_config_get()->noise * noise(device));
-    const double host = seconds * sim_config_get()->pace;
-    struct timespec wait = {.tv_sec = (time_t)host};
+    double seconds, host;
+    struct timespec wait;
 
+    sim_lock();
+    seconds = op->work.seconds * op->slow * (1.0 + sim_config_get()->noise * noise(device));
     device->clock_seconds += seconds;
     device->operations++;
+    sim_unlock();
+    host = seconds * sim_config_get()->pace;
     if (host <= 0)
         return;
+    wait.tv_sec = (time_t)host;
     wait.tv_nsec = (long)((host - (double)wait.tv_sec) * 1e9);
     (void)nanosleep(&wait, NULL);
 }
@@ -152,8 +157,8 @@ static void run_first(sim_stream *stream)
     if (op == NULL)
         return;
     stream->busy = true;
-    while (op->hang)
-        sim_wait_change(); /* never true: this work has no end */
+    while (op->hang) /* for ever: nothing clears it; the lock is free for other threads meanwhile */
+        sim_wait_change();
     if (op->kind == OP_WAIT) {
         run_to_record(op->event, op->number);
     } else if (op->kind == OP_RECORD) {
