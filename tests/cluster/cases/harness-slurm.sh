@@ -17,8 +17,8 @@ same "each sees one GPU" "$(values visible srun.txt)" "0 0 1 1"
 same "every message arrived" "$(count_lines ring=ok srun.txt)" 4
 
 # sbatch with mpirun
-timeout 60 sbatch -W -N2 --ntasks-per-node=2 --gres=gpu:2 -o mpirun.txt --wrap "mpirun $CLUSTER_DIR/bin/where" >/dev/null
-same "sbatch with mpirun ends well" $? 0
+run_job 30 -N2 --ntasks-per-node=2 --gres=gpu:2 -o mpirun.txt --wrap "mpirun $CLUSTER_DIR/bin/where"
+same "sbatch with mpirun ends well" "$status" 0
 same "two ranks on each of two nodes, by mpirun" "$(values host mpirun.txt)" "node1 node1 node2 node2"
 
 # Signals: USR1 to the batch shell, handed on.
@@ -61,7 +61,7 @@ has "it knows that it was requeued" restarts=1 requeue.txt
 # An array and a job that waits for it.
 # shellcheck disable=SC2016
 array=$(sbatch --parsable --array=1-3 -N1 -n1 -o "array-%a.txt" --wrap 'echo "task=$SLURM_ARRAY_TASK_ID"')
-timeout 60 sbatch -W --dependency="afterany:$array" -N1 -n1 -o after.txt --wrap 'cat array-*.txt' >/dev/null
+run_job 30 --dependency="afterany:$array" -N1 -n1 -o after.txt --wrap 'cat array-*.txt'
 same "a dependent job runs after the whole array" "$(values task after.txt)" "1 2 3"
 
 # A node that dies.

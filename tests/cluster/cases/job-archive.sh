@@ -6,21 +6,12 @@ enter_cluster mpi slurm gpulot
 slurm_up 3
 mkdir results
 
-# submit LAUNCHER OPTIONS...: runs the job to its end; the job's id to $job, its status to $status.
-submit()
-{
-  local launcher=$1
-  shift
-  job=$(GPULOT_LAUNCHER=$launcher GPULOT_OUTPUT_DIR=$PWD/results timeout 90 sbatch --parsable -W -o job.log "$@" \
-    "$REPO_ROOT/slurm/measure.sbatch" "${measure_short[@]}")
-  status=$?
-}
-
 for launcher in srun mpirun; do
   for layout in "--ntasks-per-node=2 --gpus-per-task=1" "--gpus-per-node=2"; do
     name="$launcher $layout"
     # shellcheck disable=SC2086 # a list of options
-    submit $launcher -N3 $layout
+    GPULOT_LAUNCHER=$launcher GPULOT_OUTPUT_DIR=$PWD/results run_job 60 -o job.log -N3 $layout \
+      "$REPO_ROOT/slurm/measure.sbatch" "${measure_short[@]}"
     archive=results/gpulot-$job.h5
     same "$name: status" "$status" 0
     whole_archive "$name: six ranks" "$archive" 6
@@ -37,12 +28,11 @@ for launcher in srun mpirun; do
 done
 
 # What is refused is refused on all ranks, once, with nothing written.
-job=$(timeout 60 sbatch --parsable -W -N2 --ntasks-per-node=2 -o refused.log "$REPO_ROOT/slurm/measure.sbatch" \
-  --device host --repeats 0)
-same "a refused measurement: status 2" $? 2
+run_job 30 -N2 --ntasks-per-node=2 -o refused.log "$REPO_ROOT/slurm/measure.sbatch" --device host --repeats 0
+same "a refused measurement: status 2" "$status" 2
 holds "and no archive" test ! -e "gpulot-$job.h5"
-timeout 60 sbatch -W -N1 -o noprogram.log --export=ALL,GPULOT=/nowhere/gpulot "$REPO_ROOT/slurm/measure.sbatch" \
-  "${measure_short[@]}" >/dev/null
-same "no such program: status 2" $? 2
+run_job 30 -N1 -o noprogram.log --export=ALL,GPULOT=/nowhere/gpulot "$REPO_ROOT/slurm/measure.sbatch" \
+  "${measure_short[@]}"
+same "no such program: status 2" "$status" 2
 has "and says so" 'refused: there is no program /nowhere/gpulot on node' noprogram.log
 finish

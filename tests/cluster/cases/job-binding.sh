@@ -33,8 +33,8 @@ cat >mpirun.sbatch <<END
 #!/bin/bash
 mpirun "$GPULOT" measure ${measure_short[*]} --output b.h5
 END
-timeout 60 sbatch -W -N2 --ntasks-per-node=2 --gres=gpu:2 -o mpirun.txt mpirun.sbatch >/dev/null
-same "mpirun: status" $? 0
+run_job 30 -N2 --ntasks-per-node=2 --gres=gpu:2 -o mpirun.txt mpirun.sbatch
+same "mpirun: status" "$status" 0
 same "mpirun: places" "$(archive_field b.h5 local_rank)" "0 0 1 1"
 same "mpirun: nodes" "$(archive_field b.h5 host)" "node1 node1 node2 node2"
 same "mpirun: GPUs seen" "$(archive_field b.h5 visible_devices)" "0,1 0,1 0,1 0,1"

@@ -21,7 +21,7 @@ for launcher in srun mpirun; do
   fi
   whole_archive "$launcher: four ranks are in the archive" "$archive" 4
   holds "$launcher: with rows of all of them" test "$(archive_rows "$archive" warm_forward)" -ge 4
-  holds "$launcher: the dead node's ranks are typed" test "$(archive_field "$archive" status | tr ' ' '\n' | grep -Ec 'lost|interrupted')" -ge 2
+  holds "$launcher: the dead node's ranks are typed" test "$(archive_outcomes "$archive" | grep -Eo 'lost|interrupted' | wc -l)" -ge 2
   host_up node3
   slurmd_up node3
   holds "$launcher: the node comes back" wait_until 30 slurm_nodes_idle 3

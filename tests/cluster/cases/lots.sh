@@ -27,9 +27,9 @@ same "one checking job" "$(check_log | wc -l)" 1
 
 # A lot that is missing is a bad answer, not a good one of fewer lots.
 rm "lot-${lots}_2.h5"
-timeout 60 sbatch -W -o missing.log "$REPO_ROOT/slurm/lots.sbatch" check "$lots" 3 >/dev/null
-same "a missing lot: status 1" $? 1
+run_job 30 -o missing.log "$REPO_ROOT/slurm/lots.sbatch" check "$lots" 3
+same "a missing lot: status 1" "$status" 1
 has "and it is counted" "2 of 3 lots" missing.log
-timeout 60 sbatch -W -o none.log "$REPO_ROOT/slurm/lots.sbatch" "${measure_short[@]}" >/dev/null
-same "without --array: status 2" $? 2
+run_job 30 -o none.log "$REPO_ROOT/slurm/lots.sbatch" "${measure_short[@]}"
+same "without --array: status 2" "$status" 2
 finish

@@ -54,7 +54,7 @@ kill_in()
   fi
   holds "$name: an archive within 10 s" test -e a.h5 -a $((SECONDS - began)) -le 10
   whole_archive "$name: all four ranks are in it" a.h5 4
-  same "$name: the killed one is lost" "$(archive_status_of a.h5 "$victim")" lost
+  same "$name: the killed one is lost" "$(archive_outcomes a.h5 "$victim")" lost
   holds "$name: no rank is left" wait_until 5 no_ranks
 }
 

@@ -88,7 +88,7 @@ wait_job_end "$job" 20
 # As Prolog and Epilog.
 echo host >node1.prolog_slurmd.args
 echo "$bad" >node1.epilog_slurmd.args
-timeout 60 sbatch -W -N1 -w node1 --gres=gpu:1 -o job.txt --wrap 'echo ran' >/dev/null
+run_job 30 -N1 -w node1 --gres=gpu:1 -o job.txt --wrap 'echo ran'
 has "a good prolog lets the job run" ran job.txt
 has "it measured" '^GPULOT OK' node1.prolog_slurmd.txt
 holds "a bad epilog says so" wait_for_line '^GPULOT CRITICAL' node1.epilog_slurmd.txt 20

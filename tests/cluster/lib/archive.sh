@@ -24,9 +24,9 @@ whole_archive()
   fi
 }
 
-# archive_status_of FILE RANK: that rank's outcome.
-archive_status_of()
+# archive_outcomes FILE [RANK]: how each rank ended, in rank order, on one line: ok, lost, interrupted, ...
+archive_outcomes()
 {
-  "$GPULOT" export "$1" --format json --rank "$2" 2>/dev/null | grep -Eo '"status": *"[^"]*"' | head -n 1 |
-    sed 's/.*: *"//; s/"$//'
+  "$GPULOT" export "$1" --format json ${2:+--rank "$2"} 2>/dev/null | grep -Eo '"outcome": *\{"status": *"[^"]*"' |
+    sed 's/.*: *"//; s/"$//' | paste -sd' '
 }

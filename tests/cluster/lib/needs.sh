@@ -30,7 +30,7 @@ need_hosts()
 {
   PATH=$PATH:/usr/sbin:/sbin
   export PATH
-  if [ "$(id -u)" != 0 ]; then
+  if [ "$EUID" != 0 ]; then
     skip "pretend hosts need root"
   fi
   need_commands util-linux unshare nsenter setpriv mount

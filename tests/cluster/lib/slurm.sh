@@ -153,6 +153,21 @@ wait_job_end()
   wait_until "$2" job_ended "$1"
 }
 
+# run_job SECONDS SBATCH-ARGUMENTS...: submits, waits for the end; the job's id to $job, its exit status to $status.
+# (sbatch --wait looks only every ten seconds.)
+run_job()
+{
+  local limit=$1
+  shift
+  job=$(sbatch --parsable "$@") || return
+  job=${job%%;*}
+  if ! wait_job_end "$job" "$limit"; then
+    not_ok "job $job ends within $limit s"
+  fi
+  status=$(job_field "$job" ExitCode)
+  status=${status%%:*}
+}
+
 # wait_for_line PATTERN FILE SECONDS: a job's output says so.
 wait_for_line()
 {
