@@ -3,7 +3,7 @@
 # shellcheck source=../lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 enter_cluster mpi slurm gpulot
-export SLURM_KILL_WAIT=10
+export SLURM_KILL_WAIT=10 # mpirun itself needs 4 s
 slurm_up 2
 
 starts=0

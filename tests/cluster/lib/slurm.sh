@@ -3,6 +3,9 @@
 #
 # Nothing under /etc is read or written. All state lies in CLUSTER_DIR/slurm: etc, log, pid, state, munge, dev, spool.
 # The clients (srun, sbatch, squeue, ...) find it by SLURM_CONF and are called as they are.
+# Without this, srun's ranks crash now and then in MPI_Init; see slurm/measure.sbatch.
+export SLURM_PMIX_FENCE=ring
+
 # Set before slurm_up where a case needs other values:
 SLURM_CPUS=${SLURM_CPUS:-8}          # CPUs that a node claims to have
 SLURM_GPUS=${SLURM_GPUS:-2}          # GPUs of a node: device files with nothing behind them
