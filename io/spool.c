@@ -345,7 +345,7 @@ static lot_status read_file(const char *folder, int64_t rank, char **text, size_
     return LOT_OK;
 }
 
-static lot_status read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error)
+lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -434,7 +434,7 @@ static lot_status find_origin(const char *folder, const ranks *list, origin *fro
     from->size = list->items[list->count - 1] + 1;
     for (size_t i = 0; i < list->count; i++) {
         lot_record record;
-        const lot_status status = read_rank(folder, list->items[i], &record, error);
+        const lot_status status = lot_spool_read_rank(folder, list->items[i], &record, error);
         const lot_identity *identity = &record.head.identity;
 
         if (status != LOT_OK)
@@ -458,7 +458,7 @@ static lot_status hand_on(const char *folder, int64_t rank, const origin *from,
 {
     lot_record record;
     lot_identity *identity = &record.head.identity;
-    lot_status status = read_rank(folder, rank, &record, error);
+    lot_status status = lot_spool_read_rank(folder, rank, &record, error);
 
     if (status != LOT_OK)
         return status;

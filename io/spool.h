@@ -47,6 +47,9 @@ lot_status lot_spool_read(const char *folder,
                           lot_status (*each)(void *context, const lot_record *record, lot_error *error),
                           void *context, lot_error *error);
 
+/* The same for one rank: fills *record, which the caller frees. */
+lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error);
+
 /* The same for the text of one rank's file: fills *record, which the caller frees. A text that holds nothing
  * gives a lost record of `rank` without a run; only LOT_MEMORY can come of it. */
 lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_record *record, lot_error *error);

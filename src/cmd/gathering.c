@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "io/archive_h5.h"
 #include "io/record_json.h"
+#include "io/spool.h"
 
 /* What was seen while the records went by. */
 typedef struct tally {
@@ -32,22 +33,28 @@ static void count(tally *seen, const lot_record *record)
     seen->lost += strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0;
 }
 
-/* A record that says only that its rank did not answer. */
+/* What a rank that does not answer has left on disk, where rank 0 can see it; else a record that says only
+ * that. */
 static lot_status make_lost(const lot_gathering *gathering, int rank, const lot_error *why, char **json,
                             size_t *size, lot_error *error)
 {
     lot_record record;
     lot_error lost;
-    lot_status status;
+    lot_status status = lot_spool_read_rank(gathering->spool_folder, rank, &record, error);
 
-    lot_record_init(&record);
-    record.head.identity.rank = rank;
-    record.head.identity.size = gathering->team->facts.size;
-    (void)lot_field_copy(record.head.identity.run_id, sizeof record.head.identity.run_id, gathering->run_id);
-    (void)lot_error_set(&lost, LOT_LOST, why->call, why->code, "the rank did not hand in its record: %s",
-                        why->text);
-    lot_record_fail(&record, "gather", &lost);
-    record.head.outcome.phase_rows = record.head.outcome.warm_rows = 0;
+    if (status != LOT_OK)
+        lot_record_init(&record);
+    if (strcmp(record.head.identity.run_id, gathering->run_id) != 0) {
+        lot_record_free(&record);
+        record.head.identity.rank = rank;
+        record.head.identity.size = gathering->team->facts.size;
+        (void)lot_field_copy(record.head.identity.run_id, sizeof record.head.identity.run_id,
+                             gathering->run_id);
+        (void)lot_error_set(&lost, LOT_LOST, why->call, why->code, "the rank did not hand in its record: %s",
+                            why->text);
+        lot_record_fail(&record, "gather", &lost);
+        record.head.outcome.phase_rows = record.head.outcome.warm_rows = 0;
+    }
     status = lot_record_json_write(&record, json, size, error);
     lot_record_free(&record);
     return status;

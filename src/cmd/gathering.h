@@ -13,14 +13,16 @@ typedef struct lot_gathering {
     const lot_team *team;
     const char *output; /* path of the archive */
     const char *run_id;
-    const char *tariff_json; /* NULL where there is none */
+    const char *spool_folder; /* where a rank that does not answer may have left what it measured */
+    const char *tariff_json;  /* NULL where there is none */
     lot_run_header
         header; /* label, ended_by and elapsed_seconds set by the caller; the rest is filled here */
     lot_progress *progress;
 } lot_gathering;
 
 /* Rank 0: writes the archive from its own record and those of all others, asked for one after another, so
- * that one is in memory at a time. A rank that does not answer is typed lost. LOT_RANK_FAILED where a record
+ * that one is in memory at a time. A rank that does not answer is typed lost, with what of it
+ * lies in the spool folder. LOT_RANK_FAILED where a record
  * says that its rank failed: the archive is complete then. Other failures mean that there is no archive. */
 lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
                                  lot_error *error);

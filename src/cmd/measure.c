@@ -45,6 +45,7 @@ typedef struct measurement {
     lot_progress progress;
     lot_spool *spool;
     char spool_folder[PATH_MAX];
+    int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */
     char run_id[40];
     char *tariff_json;
     int pairs;       /* pairs of ranks on the fullest host */
@@ -294,6 +295,7 @@ static lot_status open_spool(measurement *m, lot_error *error)
     if (status != LOT_OK && m->config.spool == NULL && m->team.facts.rank != 0) {
         (void)snprintf(m->spool_folder, sizeof m->spool_folder, "%s/gpulot-spool-%s",
                        temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", m->run_id);
+        m->spool_is_own = 1;
         status = lot_spool_open(m->spool_folder, m->team.facts.rank, &m->spool, error);
     }
     return status == LOT_OK ? lot_spool_head(m->spool, &m->record, error) : status;
@@ -427,6 +429,7 @@ static lot_status hand_over(measurement *m, const char *json, size_t size, lot_e
     lot_gathering gathering = {.team = &m->team,
                                .output = m->config.output,
                                .run_id = m->run_id,
+                               .spool_folder = m->spool_folder,
                                .tariff_json = m->tariff_json,
                                .progress = &m->progress};
 
@@ -473,7 +476,8 @@ static lot_status conclude(measurement *m, lot_error *error)
     return status;
 }
 
-/* The progress on disk is of no more use once everything is in the archive. */
+/* The progress on disk is of no more use once everything is in the archive. Else one rank says where it is
+ * for all that share a folder, and a rank with a folder of its own for itself. */
 static void end_spool(measurement *m, lot_status verdict)
 {
     const int complete = lot_status_exit(verdict) <= 1 && verdict != LOT_TIMEOUT && verdict != LOT_LOST;
@@ -484,7 +488,7 @@ static void end_spool(measurement *m, lot_status verdict)
     m->spool = NULL;
     if (complete)
         lot_spool_remove_folder(m->spool_folder);
-    else
+    else if (m->team.facts.rank == 0 || m->spool_is_own)
         (void)fprintf(stderr,
                       "gpulot measure: what was measured is kept; to make an archive of it: "
                       "gpulot recover %s --output %s\n",
@@ -513,8 +517,10 @@ static lot_status measure_together(measurement *m, const lot_error *mine, lot_er
         m->spool = NULL;
         return verdict.status;
     }
-    if (status == LOT_OK)
+    if (status == LOT_OK) {
+        lot_progress_note(&m->progress, m->spool_folder, m->config.output);
         status = run_groups(m, error);
+    }
     if (status == LOT_OK) {
         own = (lot_error){0};
         (void)conclude(m, &own);
@@ -553,16 +559,15 @@ static lot_status leave(measurement *m, lot_status status, int met, lot_error *e
     const int given_up = m->worker != NULL && lot_worker_given_up(m->worker);
     int ended = 1;
 
-    if (met && m->team.facts.rank != 0)
-        error->text[0] = '\0';
+    /* Said here and not by main: stop may be the end of the process. */
+    if (error->text[0] != '\0' && (!met || m->team.facts.rank == 0))
+        (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
+    error->text[0] = '\0';
+    (void)fflush(NULL);
     if (m->team.module != NULL)
-        ended = m->team.module->stop(m->team.comm, met);
-    if (!ended || given_up) {
-        if (error->text[0] != '\0')
-            (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
-        (void)fflush(NULL);
+        ended = m->team.module->stop(m->team.comm, met, lot_status_exit(status));
+    if (!ended || given_up)
         _exit(lot_status_exit(status));
-    }
     lot_worker_stop(m->worker);
     lot_record_free(&m->record);
     free(m->tariff_json);
@@ -631,7 +636,7 @@ static lot_status refused(lot_error *error)
         *error = later;
     else
         error->text[0] = '\0';
-    (void)team.module->stop(team.comm, 1);
+    (void)team.module->stop(team.comm, 1, lot_status_exit(status));
     return later.status == LOT_OK ? status : later.status;
 }
 

@@ -23,6 +23,13 @@ void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks)
     progress->began_seconds = lot_clock_seconds();
 }
 
+void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output)
+{
+    if (progress->enabled)
+        (void)fprintf(stderr, "gpulot: if this run dies: gpulot recover %s --output %s\n", spool_folder,
+                      output);
+}
+
 void lot_progress_stage(lot_progress *progress, const char *stage, int64_t total)
 {
     char elapsed[32];

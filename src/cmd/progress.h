@@ -22,6 +22,9 @@ typedef struct lot_progress {
 /* `quiet`, or a rank other than 0, shows nothing. NO_COLOR and TERM=dumb are respected. */
 void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks);
 
+/* Says once how to get at what is measured if the run dies: a process that is killed cannot say it then. */
+void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output);
+
 /* A new stage with `total` steps. */
 void lot_progress_stage(lot_progress *progress, const char *stage, int64_t total);
 

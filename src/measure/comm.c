@@ -49,9 +49,9 @@ static lot_status alone_receive(lot_comm *comm, int rank, void **data, size_t *b
     return lot_error_set(error, LOT_INTERNAL, "receive", 0, "a single process has no rank %d", rank);
 }
 
-static int alone_stop(lot_comm *comm, int everyone_is_here)
+static int alone_stop(lot_comm *comm, int everyone_is_here, int exit_status)
 {
-    (void)comm;
+    (void)comm, (void)exit_status;
     return everyone_is_here;
 }
 

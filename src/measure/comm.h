@@ -49,10 +49,11 @@ typedef struct lot_comm_module {
     lot_status (*receive)(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
                           lot_error *error);
 
-    /* Ends the library and returns 1. Where `everyone_is_here` is 0, or a rank is gone, leaves it as it is
-     * and returns 0, since ending it would wait for ranks that do not come: the process must then end by
-     * _exit. */
-    int (*stop)(lot_comm *comm, int everyone_is_here);
+    /* Ends the library and returns 1. Where `everyone_is_here` is 0 leaves it as it is and returns 0: the
+     * process must then end by _exit. Ending the library would wait for a rank that is gone: rank 0 then has
+     * the launcher end all processes with `exit_status`, and this call does not return; everything must be
+     * written by then. */
+    int (*stop)(lot_comm *comm, int everyone_is_here, int exit_status);
 } lot_comm_module;
 
 /* The way for one process alone. */

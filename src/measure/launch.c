@@ -92,7 +92,8 @@ static bool read_open_mpi(const source *from, lot_launch *launch)
     return true;
 }
 
-/* Tasks of this node from SLURM_STEP_TASKS_PER_NODE or SLURM_TASKS_PER_NODE, "2(x3),1"; -1 where unreadable. */
+/* Tasks of this node from SLURM_STEP_TASKS_PER_NODE or SLURM_TASKS_PER_NODE, "2(x3),1"; -1 where unreadable.
+ */
 static int tasks_on_node(const char *list, int node)
 {
     while (list != NULL && *list != '\0') {
@@ -197,9 +198,11 @@ lot_status lot_launch_read(lot_environment_reader read, void *context, lot_launc
 void lot_launch_identity(const lot_launch *launch, lot_identity *identity)
 {
     (void)lot_field_copy(identity->launcher, sizeof identity->launcher, launch->launcher);
-    (void)lot_field_copy(identity->visible_devices, sizeof identity->visible_devices, launch->visible_devices);
+    (void)lot_field_copy(identity->visible_devices, sizeof identity->visible_devices,
+                         launch->visible_devices);
     (void)lot_field_copy(identity->slurm_job_id, sizeof identity->slurm_job_id, launch->slurm_job_id);
-    (void)lot_field_copy(identity->slurm_array_task, sizeof identity->slurm_array_task, launch->slurm_array_task);
+    (void)lot_field_copy(identity->slurm_array_task, sizeof identity->slurm_array_task,
+                         launch->slurm_array_task);
     (void)lot_field_copy(identity->slurm_step_id, sizeof identity->slurm_step_id, launch->slurm_step_id);
     identity->slurm_node_id = launch->slurm_node_id;
     identity->slurm_local_id = launch->slurm_local_id;

@@ -55,6 +55,20 @@ class Killed(RanksTest):
         self.assertEqual(status, 1, err)
         return self.records()
 
+    def test_the_others_go_on_where_the_launcher_lets_them(self):
+        """mpirun --enable-recovery leaves the others alive: they make the archive by themselves."""
+        short = [*ENDLESS[:-4], "--soak", "3s", "--memory", "1%"]
+        with Started([*command(3, *short, "--quiet", "--output", self.output)][:1] + ["--enable-recovery"] +
+                     command(3, *short, "--quiet", "--output", self.output)[1:]) as run:
+            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
+            os.kill(run.ranks()[1], signal.SIGKILL)
+            killed = time.monotonic()
+            self.wait_for("the archive", self.output.exists, 60)
+            self.assertLess(time.monotonic() - killed, 30)
+            run.wait()
+            self.assertIn("the first is rank 1", run.text())
+        self.assertEqual([r["outcome"]["status"] for r in self.records()], ["ok", "lost", "ok"])
+
     def check(self, victim):
         records = self.kill(victim)
         self.assertEqual([r["identity"]["rank"] for r in records], [0, 1, 2])
@@ -135,7 +149,7 @@ class Progress(RanksTest):
         self.assertIn("\r", text)
         self.assertIn("soak", text)
         self.assertIn("\033[36m", text)
-        self.assertNotIn("\n", text)
+        self.assertEqual(text.count("\n"), 1, "the note on recovering, and no other whole line")
 
     def test_no_color_is_respected(self):
         text = self.on_terminal(NO_COLOR="1")
@@ -147,8 +161,10 @@ class Progress(RanksTest):
 
     def test_elsewhere_plain_lines(self):
         _, _, err = self.alone("measure", *SMALL, "--output", self.output)
-        self.assertTrue(all(re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line) for line in err.splitlines()))
-        self.assertGreaterEqual(len(err.splitlines()), 5)
+        note, *stages = err.splitlines()
+        self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
+        self.assertTrue(all(re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line) for line in stages), err)
+        self.assertGreaterEqual(len(stages), 5)
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ static void test_one_process_agrees_with_itself(void **state)
     assert_int_equal(lot_comm_agree(&team, "point", &mine, &verdict, &error), LOT_OK);
     assert_int_equal(verdict.status, LOT_INTERRUPTED);
     assert_string_equal(verdict.text, "stopped");
-    assert_int_equal(team.module->stop(team.comm, 1), 1);
+    assert_int_equal(team.module->stop(team.comm, 1, 0), 1);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "measure/comm.h"
@@ -20,11 +21,21 @@
 #define LATE_LISTED  8          /* ranks named in a message */
 #define NAP_SHORTEST 20e-6
 #define NAP_LONGEST  1e-3
+#define LOOK_SECONDS 0.5 /* between two looks whether a silent rank is still alive */
 
 enum { TAG_ASK = 1, TAG_SIZE = 2, TAG_DATA = 3 };
 
+/* Where a rank's process can be looked for: a process id means something within one boot of one machine and
+ * one namespace of process ids. */
+typedef struct whereabouts {
+    char machine[128];
+    int pid;
+} whereabouts;
+
 struct lot_comm {
     MPI_Comm world;
+    whereabouts here;
+    whereabouts *others; /* of every rank on rank 0; of rank 0 alone elsewhere */
     int rank;
     int size;
     int meeting;   /* counted alike on every rank */
@@ -64,6 +75,63 @@ static void library_name(char *name, size_t size)
     (void)snprintf(name, size, "%s", text);
 }
 
+static void read_line(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "re");
+
+    text[0] = '\0';
+    if (file == NULL)
+        return;
+    if (fgets(text, (int)size, file) == NULL)
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    (void)fclose(file);
+}
+
+static void find_here(whereabouts *here)
+{
+    char boot[64];
+    char names[48] = "";
+
+    memset(here, 0, sizeof *here);
+    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    if (readlink("/proc/self/ns/pid", names, sizeof names - 1) > 0 && boot[0] != '\0')
+        (void)snprintf(here->machine, sizeof here->machine, "%s %s", boot, names);
+    here->pid = (int)getpid();
+}
+
+/* Every rank tells rank 0 where it is, and learns where rank 0 is: once, before anything can have died. */
+static int exchange_whereabouts(lot_comm *comm)
+{
+    const int bytes = (int)sizeof(whereabouts);
+    whereabouts zero;
+    int code;
+
+    find_here(&comm->here);
+    zero = comm->here;
+    code = MPI_Bcast(&zero, bytes, MPI_BYTE, 0, comm->world);
+    if (code == MPI_SUCCESS)
+        code = MPI_Gather(&comm->here, bytes, MPI_BYTE, comm->others, bytes, MPI_BYTE, 0, comm->world);
+    if (comm->rank != 0)
+        comm->others[0] = zero;
+    return code;
+}
+
+/* True where the rank's process can be looked for from here and is no more (a zombie is no more). */
+static int is_dead(const lot_comm *comm, int rank)
+{
+    const whereabouts *there = &comm->others[rank];
+    char path[64], line[512];
+    const char *state;
+
+    if (there->machine[0] == '\0' || strcmp(there->machine, comm->here.machine) != 0)
+        return 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", there->pid);
+    read_line(path, line, sizeof line);
+    state = strrchr(line, ')');
+    return state == NULL || state[1] == '\0' || strchr("ZXx", state[2]) != NULL;
+}
+
 static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error)
 {
     lot_comm *made = calloc(1, sizeof *made);
@@ -85,8 +153,12 @@ static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error
     (void)MPI_Comm_rank(made->world, &made->rank);
     (void)MPI_Comm_size(made->world, &made->size);
     made->gone = calloc((size_t)made->size, 1);
-    if (made->gone == NULL)
+    made->others = calloc(made->rank == 0 ? (size_t)made->size : 1, sizeof *made->others);
+    if (made->gone == NULL || made->others == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for %d ranks", made->size);
+    code = exchange_whereabouts(made);
+    if (code != MPI_SUCCESS)
+        return failed(error, "MPI_Gather", code);
     facts->rank = made->rank;
     facts->size = made->size;
     library_name(facts->library, sizeof facts->library);
@@ -102,27 +174,38 @@ static void nap(double *length)
         *length *= 2;
 }
 
-/* Waits for one request; `whom` is named when the limit is reached. */
-static lot_status wait_for(MPI_Request *request, double limit, const char *call, int whom, lot_error *error)
+/* Waits for one request from or to rank `whom`, which is named when the limit is reached or its process is
+ * dead. */
+static lot_status wait_for(const lot_comm *comm, MPI_Request *request, double limit, const char *call,
+                           int whom, lot_error *error)
 {
     const double until = lot_clock_seconds() + limit;
+    double look = lot_clock_seconds() + LOOK_SECONDS;
     double length = NAP_SHORTEST;
+    int dead = 0;
 
     for (;;) {
         int done = 0;
         const int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        const double now = lot_clock_seconds();
 
         if (code != MPI_SUCCESS)
             return failed(error, call, code);
         if (done)
             return LOT_OK;
-        if (lot_clock_seconds() > until)
+        if (dead || now > until)
             break;
+        if (now > look) {
+            dead = is_dead(comm, whom); /* one more look for what it may have sent before */
+            look = now + LOOK_SECONDS;
+        }
         nap(&length);
     }
     /* The request's buffer may be gone soon; a message that still comes must not be written there. */
     (void)MPI_Cancel(request);
     (void)MPI_Request_free(request);
+    if (dead)
+        return lot_error_set(error, LOT_TIMEOUT, call, whom, "the process of rank %d is dead", whom);
     return lot_error_set(error, LOT_TIMEOUT, call, whom, "no answer from rank %d within %g s", whom, limit);
 }
 
@@ -131,32 +214,55 @@ static int next_tag(lot_comm *comm)
     return FIRST_TAG + comm->meeting++ % TAG_PERIOD;
 }
 
-/* Waits until every request is done or the limit is reached; done[i] says which are. */
-static lot_status wait_for_all(MPI_Request *requests, int count, uint8_t *done, int *missing, double limit,
-                               lot_error *error)
+/* Tests every open request once. */
+static int test_all(MPI_Request *requests, int count, uint8_t *done, int *missing)
+{
+    for (int i = 0; i < count; i++) {
+        int flag = 0;
+        const int code = done[i] ? MPI_SUCCESS : MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+
+        if (code != MPI_SUCCESS)
+            return code;
+        done[i] |= (uint8_t)flag;
+        *missing -= flag;
+    }
+    return MPI_SUCCESS;
+}
+
+static int all_dead(const lot_comm *comm, const uint8_t *done)
+{
+    for (int i = 0; i < comm->size; i++)
+        if (!done[i] && !is_dead(comm, i))
+            return 0;
+    return 1;
+}
+
+/* Waits until every request is done, the limit is reached, or all that are still missing are dead. done[i]
+ * says which are done. */
+static lot_status wait_for_all(const lot_comm *comm, MPI_Request *requests, uint8_t *done, int *missing,
+                               double limit, lot_error *error)
 {
     const double until = lot_clock_seconds() + limit;
+    double look = lot_clock_seconds() + LOOK_SECONDS;
     double length = NAP_SHORTEST;
+    int dead = 0;
 
     *missing = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < comm->size; i++)
         *missing += !done[i];
     for (;;) {
         const int before = *missing;
+        const int code = test_all(requests, comm->size, done, missing);
+        const double now = lot_clock_seconds();
 
-        for (int i = 0; i < count; i++) {
-            int flag = 0;
-            int code = MPI_SUCCESS;
-
-            if (!done[i])
-                code = MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
-            if (code != MPI_SUCCESS)
-                return failed(error, "MPI_Test", code);
-            done[i] |= (uint8_t)flag;
-            *missing -= flag;
-        }
-        if (*missing == 0 || lot_clock_seconds() > until)
+        if (code != MPI_SUCCESS)
+            return failed(error, "MPI_Test", code);
+        if (*missing == 0 || dead || now > until)
             return LOT_OK;
+        if (now > look) {
+            dead = all_dead(comm, done); /* then one more test, for what they may have sent before */
+            look = now + LOOK_SECONDS;
+        }
         if (*missing < before)
             length = NAP_SHORTEST;
         nap(&length);
@@ -228,7 +334,7 @@ static lot_status meet_all(lot_comm *comm, const exchange *x, double limit, lot_
     else
         status = start_all(comm, x, requests, done, error);
     if (status == LOT_OK)
-        status = wait_for_all(requests, comm->size, done, &missing, limit, error);
+        status = wait_for_all(comm, requests, done, &missing, limit, error);
     if (status == LOT_OK && missing > 0)
         status = name_missing(comm, x->point, requests, done, missing, limit, error);
     free(requests);
@@ -250,7 +356,7 @@ static lot_status gather(lot_comm *comm, const char *point, const void *mine, si
         return meet_all(comm, &x, limit, error);
     }
     code = MPI_Isend(mine, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
-    return code == MPI_SUCCESS ? wait_for(&request, limit, point, 0, error)
+    return code == MPI_SUCCESS ? wait_for(comm, &request, limit, point, 0, error)
                                : failed(error, "MPI_Isend", code);
 }
 
@@ -268,7 +374,7 @@ static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_
     }
     code = MPI_Irecv(data, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
     /* Rank 0 may itself wait up to the limit for others before it answers. */
-    return code == MPI_SUCCESS ? wait_for(&request, 2 * limit, point, 0, error)
+    return code == MPI_SUCCESS ? wait_for(comm, &request, 2 * limit, point, 0, error)
                                : failed(error, "MPI_Irecv", code);
 }
 
@@ -281,7 +387,7 @@ static lot_status pass(lot_comm *comm, int receive, void *data, int bytes, int p
 
     if (code != MPI_SUCCESS)
         return failed(error, receive ? "MPI_Irecv" : "MPI_Isend", code);
-    return wait_for(&request, limit, receive ? "receive" : "send", peer, error);
+    return wait_for(comm, &request, limit, receive ? "receive" : "send", peer, error);
 }
 
 static lot_status pass_pieces(lot_comm *comm, int receive, char *data, size_t bytes, int peer, double limit,
@@ -343,13 +449,16 @@ static lot_status receive_text(lot_comm *comm, int rank, void **data, size_t *by
     return LOT_OK;
 }
 
-static int stop(lot_comm *comm, int everyone_is_here)
+static int stop(lot_comm *comm, int everyone_is_here, int exit_status)
 {
-    if (!everyone_is_here || comm->any_gone)
+    if (!everyone_is_here)
         return 0;
+    if (comm->any_gone)
+        (void)MPI_Abort(comm->world, exit_status);
     (void)MPI_Comm_free(&comm->world);
     (void)MPI_Finalize();
     free(comm->gone);
+    free(comm->others);
     free(comm);
     return 1;
 }
