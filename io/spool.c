@@ -191,6 +191,7 @@ static lot_status take_head(reading *r, const char *json, size_t size, lot_error
     if (status != LOT_OK)
         return status;
     /* The rows stay; the head's own lists take the place of the old ones. */
+    free(head.phases); /* a head that our writer made has none */
     head.phases = r->record.phases;
     head.phase_count = r->record.phase_count;
     r->record.phases = NULL;
