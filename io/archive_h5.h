@@ -37,6 +37,14 @@ void lot_archive_abandon(lot_archive_writer *writer);
  * LOT_INPUT where it cannot be opened. *run is set on success only; free with lot_run_free. */
 lot_status lot_archive_read(const char *path, bool telemetry, lot_run *run, lot_error *error);
 
+/* The same rank by rank: *run gets header and devices, without rows, and then `each` is called for every rank
+ * in order with its rows and their telemetry; the rows of one rank are in memory at a time. Stops where
+ * `each` does not return LOT_OK, and returns that. *run is to be freed in every case. */
+lot_status lot_archive_each_device(const char *path, lot_run *run,
+                                   lot_status (*each)(void *context, const lot_record_head *head,
+                                                      const lot_phase *rows, size_t count, lot_error *error),
+                                   void *context, lot_error *error);
+
 /* Reads the header and /devices only: what a summary needs. */
 lot_status lot_archive_read_devices(const char *path, lot_run *run, lot_error *error);
 

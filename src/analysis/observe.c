@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stats.h"
-
 /* ---- times of one series ---- */
 
 /* Seconds of one pass, NaN where the row has no usable time. */
@@ -88,6 +86,28 @@ static double mad_correction(size_t count)
                                                       : (double)count / ((double)count - 0.8);
 }
 
+/* Median distance of sorted values from their median, found from the middle outwards without sorting again.
+ */
+static double sorted_mad(const double *y, size_t count)
+{
+    const double middle = 0.5 * (y[(count - 1) / 2] + y[count / 2]);
+    size_t low = (count - 1) / 2 + 1, high = low; /* [low, high) is used up; both sides go outwards */
+    double last = 0, before = 0;
+
+    for (size_t taken = 0; taken < count / 2 + 1; taken++) {
+        const double down = low > 0 ? middle - y[low - 1] : INFINITY;
+        const double up = high < count ? y[high] - middle : INFINITY;
+
+        before = last;
+        last = down <= up ? down : up;
+        if (down <= up)
+            low--;
+        else
+            high++;
+    }
+    return count % 2 == 1 ? last : 0.5 * (before + last);
+}
+
 static double deviation(const double *y, size_t count)
 {
     double mean = 0, squares = 0;
@@ -107,11 +127,11 @@ static void summarise(double *y, size_t count, lot_timing *timing)
         return;
     if (count >= 3)
         fit_line(y, count, timing);
-    if (count >= 2) {
+    if (count >= 2)
         timing->deviation = deviation(y, count);
-        timing->robust_deviation = 1.4826 * mad_correction(count) * lot_stats_mad(y, count);
-    }
     qsort(y, count, sizeof *y, ascending);
+    if (count >= 2)
+        timing->robust_deviation = 1.4826 * mad_correction(count) * sorted_mad(y, count);
     timing->median_seconds = exp(0.5 * (y[(count - 1) / 2] + y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);

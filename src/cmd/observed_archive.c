@@ -2,18 +2,23 @@
 
 #include "io/archive_h5.h"
 
+static lot_status add(void *context, const lot_record_head *head, const lot_phase *rows, size_t count,
+                      lot_error *error)
+{
+    return lot_observed_add(context, head, rows, count, error);
+}
+
 lot_status lot_observed_archive_read(const char *path, lot_observed_run *observed, char **tariff,
                                      lot_error *error)
 {
     lot_observed_run made;
     lot_run run;
-    lot_status status = lot_archive_read(path, true, &run, error);
+    lot_status status;
 
-    if (status != LOT_OK)
-        return status;
     lot_observed_init(&made);
-    status = lot_observed_from_run(&made, &run, error);
+    status = lot_archive_each_device(path, &run, add, &made, error);
     if (status == LOT_OK) {
+        made.header = run.header;
         *observed = made;
         if (tariff != NULL) {
             *tariff = run.tariff_json;
