@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Faults of one rank, through measure, archive and check: each named right, the healthy ones ok."""
+import json
+import os
+import pathlib
+import unittest
+
+from ranks import RanksTest
+
+MODULES = pathlib.Path(os.environ["GPULOT_MODULES"])
+FAULTY = pathlib.Path(os.environ["GPULOT_FAULTY_HOST"])
+# Three repeats: too few for a verdict on drift or clusters, which a busy machine would earn.
+WORK = ["--device", "host", "--threads", "1", "--batch", "1", "--context", "8", "--width", "32", "--dtype", "float32",
+        "--warmup", "2", "--repeats", "3"]
+# Times of a busy machine are not what these tests are about: only a GPU that is far beyond all is slow.
+NO_TIMES = ["--prior", "1", "--level", "0.000000001"]
+
+
+class Faults(RanksTest):
+    def setUp(self):
+        super().setUp()
+        modules = self.folder / "modules"
+        modules.mkdir()
+        (modules / "gpulot-host.so").symlink_to(FAULTY / "gpulot-host.so")
+        (modules / "gpulot-mpi.so").symlink_to(MODULES / "gpulot-mpi.so")
+        self.modules = str(modules)
+
+    def run_with(self, ranks, *arguments, output=None, **faults):
+        faults = {f"GPULOT_FAULT_{name}": value for name, value in faults.items()}
+        return self.measure(ranks, *WORK, *arguments, "--output", output or self.output, GPULOT_MODULE_DIR=self.modules,
+                            GPULOT_FAULT_OWN_UUID="1", **faults)
+
+    def check(self, *arguments, archive=None):
+        status, out, err = self.alone("check", archive or self.output, "--json", *NO_TIMES, *arguments)
+        self.assertEqual("", err)
+        result = json.loads(out)
+        self.assertEqual(result["ok"], status == 0)
+        return status, {d["rank"]: d["verdicts"] for d in result["devices"]}, result
+
+    def finding(self, result, rank, verdict):
+        found = [f for f in result["findings"] if f["rank"] == rank and f["verdict"] == verdict]
+        self.assertTrue(found, f"rank {rank} has no finding '{verdict}'")
+        return found[0]
+
+    def expect(self, ranks, verdicts):
+        status, found, result = self.check()
+        wanted = {rank: verdicts.get(rank, ["ok"]) for rank in range(ranks)}
+        self.assertEqual(wanted, found, result["findings"])
+        self.assertEqual(0 if not verdicts else 1, status)
+        return result
+
+    def test_healthy(self):
+        self.assertEqual((0, []), (lambda run: (run[0], [l for l in run[1] if "rank" in l and "fail" in l]))(
+            self.run_with(4)))
+        result = self.expect(4, {})
+        self.assertEqual(1, len(result["groups"]))
+        self.assertEqual(0, self.alone("compare", self.output, self.output)[0])
+        text = self.alone("check", self.output, *NO_TIMES)
+        self.assertEqual((0, ""), (text[0], text[2]))
+        self.assertIn("4 of 4 GPUs ok", text[1])
+        self.assertEqual(text, self.alone("check", self.output, *NO_TIMES))
+
+    def test_one_bit_of_one_pass(self):
+        self.run_with(4, RANKS="2", OUTPUT_BIT="4:100:3")
+        found = self.finding(self.expect(4, {2: ["corrupt"]}), 2, "corrupt")
+        self.assertEqual(("repeat", "warm_forward", 1), (found["evidence"], found["phase"], found["number"]))
+
+    def test_a_bit_of_a_weight(self):
+        """All its passes agree, the reference's bound is not reached: only the peers can know."""
+        self.run_with(4, RANKS="1", WEIGHT_BIT="1:40:9")
+        found = self.finding(self.expect(4, {1: ["corrupt"]}), 1, "corrupt")
+        self.assertEqual("peer", found["evidence"])
+
+    def test_a_bit_of_a_weight_among_two(self):
+        """Nobody can say who of the two is wrong."""
+        self.run_with(2, RANKS="1", WEIGHT_BIT="1:40:9")
+        self.expect(2, {0: ["undecided"], 1: ["undecided"]})
+
+    def test_a_bit_that_the_reference_sees(self):
+        self.run_with(2, RANKS="0", WEIGHT_BIT="3:7:29")
+        found = self.finding(self.expect(2, {0: ["corrupt"]}), 0, "corrupt")
+        self.assertEqual("reference", found["evidence"])
+
+    def test_golden_digest(self):
+        """An earlier archive of the same work decides between two."""
+        earlier = self.folder / "earlier.h5"
+        self.run_with(2, output=earlier)
+        self.run_with(2, RANKS="1", WEIGHT_BIT="1:40:9")
+        status, found, result = self.check("--against", earlier)
+        self.assertEqual((1, {0: ["ok"], 1: ["corrupt"]}), (status, found))
+        self.assertEqual("expectation", self.finding(result, 1, "corrupt")["evidence"])
+        status, out, _ = self.alone("compare", earlier, self.output, "--json", "--level", "0.000000001")
+        wrong = [c for c in json.loads(out)["changes"] if c["change"] == "wrong"]
+        self.assertEqual((1, [1]), (status, [c["rank_after"] for c in wrong]))
+
+    def test_not_a_number(self):
+        self.run_with(4, RANKS="0", OUTPUT_NAN="3:5")
+        self.expect(4, {0: ["corrupt"]})
+
+    def test_a_rank_that_never_measured(self):
+        self.run_with(4, RANKS="3", CALL="build:0:device-memory")
+        self.expect(4, {3: ["failed", "not-measured"]})
+
+    def test_a_rank_that_fails_midway(self):
+        self.run_with(4, RANKS="1", CALL="run:9:device-fault")
+        status, found, _ = self.check()
+        self.assertEqual(1, status)
+        self.assertIn("failed", found[1])
+        self.assertEqual([["ok"]] * 3, [found[rank] for rank in (0, 2, 3)])
+
+    def test_one_rank_alone(self):
+        self.run_with(1)
+        self.expect(1, {0: ["undecided"]})
+
+    def test_other_work_is_not_compared(self):
+        other = self.folder / "other.h5"
+        self.run_with(2)
+        self.run_with(2, "--seed", "7", output=other)
+        status, out, err = self.alone("compare", self.output, other)
+        self.assertEqual((2, ""), (status, out))
+        self.assertIn("seed", err)
+
+    def test_a_baseline(self):
+        first, second, base = (self.folder / name for name in ("1.h5", "2.h5", "base"))
+        self.run_with(2, output=first)
+        self.run_with(2, output=second)
+        self.run_with(2)
+        self.assertEqual(0, self.alone("baseline", "make", first, second, "--output", base)[0])
+        self.assertEqual(2, self.alone("baseline", "make", first, second, "--output", base)[0])
+        status, out, err = self.alone("compare", base, self.output, "--json", "--level", "0.000000001", "--tolerance",
+                                      "0.99")
+        self.assertEqual((0, ""), (status, err), out)
+        self.assertEqual((2, 2), tuple(json.loads(out)[name] for name in ("archives_before", "matched")))
+
+
+if __name__ == "__main__":
+    unittest.main()
