@@ -1,15 +1,9 @@
-"""Signals, killed processes, a full disk, two runs for one name: what was measured is never lost."""
+"""Signals, killed processes, two runs for one name: what was measured is never lost."""
 import os
-import pathlib
-import pty
-import re
-import select
 import signal
-import subprocess
 import time
-import unittest
 
-from ranks import ENDLESS, LIMIT_SECONDS, PROGRAM, SMALL, RanksTest, Started, command, environment
+from ranks import ENDLESS, SMALL, RanksTest, Started, command, main
 
 
 class Signals(RanksTest):
@@ -97,75 +91,5 @@ class OneName(RanksTest):
             self.assertIn(str(kept[0]), text)
 
 
-class FullDisk(RanksTest):
-    def setUp(self):
-        super().setUp()
-        self.disk = self.folder / "disk"
-        self.disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(self.disk)],
-                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if mounted.returncode != 0:
-            self.skipTest("a small file system cannot be mounted here")
-        self.addCleanup(subprocess.run, ["umount", str(self.disk)], check=True)
-
-    def test_the_measured_is_kept_for_recover(self):
-        (self.disk / "ballast").write_bytes(b"x" * (48 << 10))
-        output, spool = self.disk / "run.h5", self.folder / "spool"
-        status, lines = self.measure(2, *SMALL[:-1], "500", "--quiet", "--output", output, "--spool", spool)
-        self.assertEqual(status, 3, lines)
-        self.assertEqual(sorted(os.listdir(self.disk)), ["ballast"])
-        self.assertIn(f"gpulot recover {spool}", "\n".join(lines))
-        self.assertEqual(self.alone("recover", spool, "--output", self.output)[0], 0)
-        self.assertEqual([len(r["phases"]) for r in self.records()], [504, 504])
-
-
-class Progress(RanksTest):
-    def on_terminal(self, *more, **variables):
-        """stderr of a short run whose stderr is a terminal."""
-        master, slave = pty.openpty()
-        process = subprocess.Popen([PROGRAM, "measure", *SMALL, "--soak", "500ms", "--memory", "1%", *more, "--output",
-                                    str(self.output)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
-                                   env=environment(TERM="xterm", **variables))
-        os.close(slave)
-        text = b""
-        until = time.monotonic() + LIMIT_SECONDS
-        while time.monotonic() < until:
-            if select.select([master], [], [], 0.1)[0]:
-                try:
-                    piece = os.read(master, 4096)
-                except OSError:
-                    break
-                if not piece:
-                    break
-                text += piece
-            elif process.poll() is not None:
-                break
-        os.close(master)
-        self.assertEqual(process.wait(LIMIT_SECONDS), 0)
-        return text.decode()
-
-    def test_a_terminal_gets_one_line_rewritten(self):
-        text = self.on_terminal()
-        self.assertIn("\r", text)
-        self.assertIn("soak", text)
-        self.assertIn("\033[36m", text)
-        self.assertEqual(text.count("\n"), 1, "the note on recovering, and no other whole line")
-
-    def test_no_color_is_respected(self):
-        text = self.on_terminal(NO_COLOR="1")
-        self.assertIn("\r", text)
-        self.assertNotIn("\033", text)
-
-    def test_quiet_is_silent(self):
-        self.assertEqual(self.on_terminal("--quiet"), "")
-
-    def test_elsewhere_plain_lines(self):
-        _, _, err = self.alone("measure", *SMALL, "--output", self.output)
-        note, *stages = err.splitlines()
-        self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
-        self.assertTrue(all(re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line) for line in stages), err)
-        self.assertGreaterEqual(len(stages), 5)
-
-
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

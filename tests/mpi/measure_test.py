@@ -2,9 +2,8 @@
 import hashlib
 import os
 import subprocess
-import unittest
 
-from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment
+from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment, main
 
 
 class Measured(RanksTest):
@@ -23,6 +22,13 @@ class Measured(RanksTest):
             self.assertEqual(record["synthetic_model"]["weight_bytes"], 4 * (2 * 16 * 64 + 64 + 16))
             self.assertEqual(record["synthetic_model"]["flops_per_forward"], 4 * 4 * 16 * 64)
         self.assertEqual(records[0]["verification"]["digest"], records[1]["verification"]["digest"])
+
+    def test_the_library_is_named(self):
+        self.assertEqual(self.measure(2, *SMALL, "--quiet", "--output", self.output), (0, []))
+        version = subprocess.run([MPIRUN, "--version"], stdout=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS,
+                                 env=environment()).stdout.split()[3]
+        for record in self.records():
+            self.assertEqual(record["environment"]["mpi_library"], f"Open MPI v{version}")
 
     def test_alone_is_one_rank_without_mpi(self):
         status, out, err = self.alone("measure", *SMALL, "--quiet", "--output", self.output)
@@ -128,4 +134,4 @@ class Refused(RanksTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()

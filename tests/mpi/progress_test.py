@@ -1,0 +1,61 @@
+"""What a user sees on stderr while it measures."""
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+from ranks import LIMIT_SECONDS, PROGRAM, SMALL, RanksTest, environment, main
+
+
+class Progress(RanksTest):
+    def on_terminal(self, *more, **variables):
+        """stderr of a short run whose stderr is a terminal."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "measure", *SMALL, "--soak", "500ms", "--memory", "1%", *more, "--output",
+                                    str(self.output)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+                                   env=environment(TERM="xterm", **variables))
+        os.close(slave)
+        text = b""
+        until = time.monotonic() + LIMIT_SECONDS
+        while time.monotonic() < until:
+            if select.select([master], [], [], 0.1)[0]:
+                try:
+                    piece = os.read(master, 4096)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                text += piece
+            elif process.poll() is not None:
+                break
+        os.close(master)
+        self.assertEqual(process.wait(LIMIT_SECONDS), 0)
+        return text.decode()
+
+    def test_a_terminal_gets_one_line_rewritten(self):
+        text = self.on_terminal()
+        self.assertIn("\r", text)
+        self.assertIn("soak", text)
+        self.assertIn("\033[36m", text)
+        self.assertEqual(text.count("\n"), 1, "the note on recovering, and no other whole line")
+
+    def test_no_color_is_respected(self):
+        text = self.on_terminal(NO_COLOR="1")
+        self.assertIn("\r", text)
+        self.assertNotIn("\033", text)
+
+    def test_quiet_is_silent(self):
+        self.assertEqual(self.on_terminal("--quiet"), "")
+
+    def test_elsewhere_plain_lines(self):
+        _, _, err = self.alone("measure", *SMALL, "--output", self.output)
+        note, *stages = err.splitlines()
+        self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
+        self.assertTrue(all(re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line) for line in stages), err)
+        self.assertGreaterEqual(len(stages), 5)
+
+
+if __name__ == "__main__":
+    main()
