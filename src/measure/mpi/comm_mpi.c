@@ -52,6 +52,17 @@ static lot_status failed(lot_error *error, const char *call, int code)
     return lot_error_set(error, LOT_INTERNAL, call, code, "%s failed: %s", call, text);
 }
 
+/* A message to or from one rank failed. Only a library that reports dead processes (ULFM) gets here, and then
+ * the rank is gone, as one that does not come. */
+static lot_status unreachable(lot_error *error, const char *call, int rank, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    (void)MPI_Error_string(code, text, &length);
+    return lot_error_set(error, LOT_TIMEOUT, call, rank, "rank %d cannot be reached: %s", rank, text);
+}
+
 /* Local ranks as MPI sees hosts. */
 static int find_local(MPI_Comm world, lot_comm_facts *facts)
 {
@@ -190,7 +201,7 @@ static lot_status wait_for(const lot_comm *comm, MPI_Request *request, double li
         const double now = lot_clock_seconds();
 
         if (code != MPI_SUCCESS)
-            return failed(error, call, code);
+            return unreachable(error, call, whom, code);
         if (done)
             return LOT_OK;
         if (dead || now > until)
@@ -214,63 +225,67 @@ static int next_tag(lot_comm *comm)
     return FIRST_TAG + comm->meeting++ % TAG_PERIOD;
 }
 
-/* Tests every open request once. */
-static int test_all(MPI_Request *requests, int count, uint8_t *done, int *missing)
+/* What became of one rank's part of a meeting. */
+enum { WAITING = 0, DONE = 1, UNREACHABLE = 2 };
+
+/* Tests every open request once; returns how many are still waited for. */
+static int test_all(MPI_Request *requests, int count, uint8_t *state)
 {
+    int waiting = 0;
+
     for (int i = 0; i < count; i++) {
         int flag = 0;
-        const int code = done[i] ? MPI_SUCCESS : MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
 
-        if (code != MPI_SUCCESS)
-            return code;
-        done[i] |= (uint8_t)flag;
-        *missing -= flag;
+        if (state[i] == WAITING && MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            state[i] = UNREACHABLE;
+        else if (flag)
+            state[i] = DONE;
+        waiting += state[i] == WAITING;
     }
-    return MPI_SUCCESS;
+    return waiting;
 }
 
-static int all_dead(const lot_comm *comm, const uint8_t *done)
+static int all_dead(const lot_comm *comm, const uint8_t *state)
 {
     for (int i = 0; i < comm->size; i++)
-        if (!done[i] && !is_dead(comm, i))
+        if (state[i] == WAITING && !is_dead(comm, i))
             return 0;
     return 1;
 }
 
-/* Waits until every request is done, the limit is reached, or all that are still missing are dead. done[i]
- * says which are done. */
-static lot_status wait_for_all(const lot_comm *comm, MPI_Request *requests, uint8_t *done, int *missing,
-                               double limit, lot_error *error)
+/* Waits until every request is done, the limit is reached, or all that are still missing are dead. state[i]
+ * says which are done; returns how many are not. */
+static int wait_for_all(const lot_comm *comm, MPI_Request *requests, uint8_t *state, double limit)
 {
     const double until = lot_clock_seconds() + limit;
     double look = lot_clock_seconds() + LOOK_SECONDS;
     double length = NAP_SHORTEST;
+    int before = comm->size;
     int dead = 0;
+    int missing = 0;
 
-    *missing = 0;
-    for (int i = 0; i < comm->size; i++)
-        *missing += !done[i];
     for (;;) {
-        const int before = *missing;
-        const int code = test_all(requests, comm->size, done, missing);
+        const int waiting = test_all(requests, comm->size, state);
         const double now = lot_clock_seconds();
 
-        if (code != MPI_SUCCESS)
-            return failed(error, "MPI_Test", code);
-        if (*missing == 0 || dead || now > until)
-            return LOT_OK;
+        if (waiting == 0 || dead || now > until)
+            break;
         if (now > look) {
-            dead = all_dead(comm, done); /* then one more test, for what they may have sent before */
+            dead = all_dead(comm, state); /* then one more test, for what they may have sent before */
             look = now + LOOK_SECONDS;
         }
-        if (*missing < before)
+        if (waiting < before)
             length = NAP_SHORTEST;
+        before = waiting;
         nap(&length);
     }
+    for (int i = 0; i < comm->size; i++)
+        missing += state[i] != DONE;
+    return missing;
 }
 
 /* LOT_TIMEOUT with the first few ranks that are missing; they are gone from now on. */
-static lot_status name_missing(lot_comm *comm, const char *point, MPI_Request *requests, const uint8_t *done,
+static lot_status name_missing(lot_comm *comm, const char *point, MPI_Request *requests, const uint8_t *state,
                                int missing, double limit, lot_error *error)
 {
     char list[128] = "";
@@ -279,10 +294,12 @@ static lot_status name_missing(lot_comm *comm, const char *point, MPI_Request *r
     for (int i = 0; i < comm->size; i++) {
         const size_t used = strlen(list);
 
-        if (done[i])
+        if (state[i] == DONE)
             continue;
-        (void)MPI_Cancel(&requests[i]);
-        (void)MPI_Request_free(&requests[i]);
+        if (state[i] == WAITING) {
+            (void)MPI_Cancel(&requests[i]);
+            (void)MPI_Request_free(&requests[i]);
+        }
         comm->gone[i] = 1;
         comm->any_gone = 1;
         if (listed++ < LATE_LISTED)
@@ -303,42 +320,40 @@ typedef struct exchange {
     int tag;
 } exchange;
 
-/* Starts one receive or send a rank; done[rank] is set for those that need none. */
-static lot_status start_all(lot_comm *comm, const exchange *x, MPI_Request *requests, uint8_t *done,
-                            lot_error *error)
+/* Starts one receive or send a rank; those that need none are done. */
+static void start_all(const lot_comm *comm, const exchange *x, MPI_Request *requests, uint8_t *state)
 {
     for (int rank = 0; rank < comm->size; rank++) {
         char *at = x->data + (size_t)rank * x->stride;
         int code;
 
-        done[rank] = rank == 0 || comm->gone[rank];
-        if (done[rank])
+        state[rank] = rank == 0 || comm->gone[rank] ? DONE : WAITING;
+        if (state[rank] == DONE)
             continue;
         code = x->receive ? MPI_Irecv(at, x->bytes, MPI_BYTE, rank, x->tag, comm->world, &requests[rank])
                           : MPI_Isend(at, x->bytes, MPI_BYTE, rank, x->tag, comm->world, &requests[rank]);
         if (code != MPI_SUCCESS)
-            return failed(error, x->receive ? "MPI_Irecv" : "MPI_Isend", code);
+            state[rank] = UNREACHABLE;
     }
-    return LOT_OK;
 }
 
 static lot_status meet_all(lot_comm *comm, const exchange *x, double limit, lot_error *error)
 {
     MPI_Request *requests = calloc((size_t)comm->size, sizeof(MPI_Request));
-    uint8_t *done = calloc((size_t)comm->size, 1);
-    lot_status status;
-    int missing = 0;
+    uint8_t *state = calloc((size_t)comm->size, 1);
+    lot_status status = LOT_OK;
+    int missing;
 
-    if (requests == NULL || done == NULL)
+    if (requests == NULL || state == NULL) {
         status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory to meet %d ranks", comm->size);
-    else
-        status = start_all(comm, x, requests, done, error);
-    if (status == LOT_OK)
-        status = wait_for_all(comm, requests, done, &missing, limit, error);
-    if (status == LOT_OK && missing > 0)
-        status = name_missing(comm, x->point, requests, done, missing, limit, error);
+    } else {
+        start_all(comm, x, requests, state);
+        missing = wait_for_all(comm, requests, state, limit);
+        if (missing > 0)
+            status = name_missing(comm, x->point, requests, state, missing, limit, error);
+    }
     free(requests);
-    free(done);
+    free(state);
     return status;
 }
 
@@ -357,7 +372,7 @@ static lot_status gather(lot_comm *comm, const char *point, const void *mine, si
     }
     code = MPI_Isend(mine, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
     return code == MPI_SUCCESS ? wait_for(comm, &request, limit, point, 0, error)
-                               : failed(error, "MPI_Isend", code);
+                               : unreachable(error, "MPI_Isend", 0, code);
 }
 
 static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_t bytes, double limit,
@@ -375,7 +390,7 @@ static lot_status broadcast(lot_comm *comm, const char *point, void *data, size_
     code = MPI_Irecv(data, (int)bytes, MPI_BYTE, 0, tag, comm->world, &request);
     /* Rank 0 may itself wait up to the limit for others before it answers. */
     return code == MPI_SUCCESS ? wait_for(comm, &request, 2 * limit, point, 0, error)
-                               : failed(error, "MPI_Irecv", code);
+                               : unreachable(error, "MPI_Irecv", 0, code);
 }
 
 static lot_status pass(lot_comm *comm, int receive, void *data, int bytes, int peer, int tag, double limit,
@@ -386,7 +401,7 @@ static lot_status pass(lot_comm *comm, int receive, void *data, int bytes, int p
                              : MPI_Isend(data, bytes, MPI_BYTE, peer, tag, comm->world, &request);
 
     if (code != MPI_SUCCESS)
-        return failed(error, receive ? "MPI_Irecv" : "MPI_Isend", code);
+        return unreachable(error, receive ? "MPI_Irecv" : "MPI_Isend", peer, code);
     return wait_for(comm, &request, limit, receive ? "receive" : "send", peer, error);
 }
 
