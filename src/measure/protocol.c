@@ -57,37 +57,42 @@ static lot_status note_absent(lot_record *record, const lot_absent *absent, size
 
 /* ---- opening ---- */
 
-/* CPUs near the device, before the threads that compute or build are made. */
-static void bind_cpus(lot_protocol *p, const lot_device_facts *found)
+/* CPUs near the device that enumerate found, before it is opened: threads and page-locked buffers that a
+ * module makes then are near it too. */
+static void bind_cpus(lot_protocol *p)
 {
     lot_device_facts *facts = &p->record->head.device;
     const lot_environment *host = &p->record->head.environment;
     const int by_launcher = host->cpus_bound > 0 && host->cpus_bound < host->cpus_online;
-    int64_t numa_node = found->numa_node;
     int moved = 0;
 
-    if (found->pci_address[0] != '\0' && !p->config->no_numa && !by_launcher)
-        moved = lot_host_move_near(found->pci_address, &numa_node);
-    facts->numa_node = numa_node;
+    lot_worker_lock(p->worker);
+    if (facts->pci_address[0] != '\0' && !p->config->no_numa && !by_launcher)
+        moved = lot_host_move_near(facts->pci_address, &facts->numa_node);
     (void)lot_field_copy(facts->binding, sizeof facts->binding,
                          moved         ? "gpulot"
                          : by_launcher ? "launcher"
                                        : "none");
     (void)lot_host_cpus(facts->cpu_list, sizeof facts->cpu_list);
+    lot_worker_unlock(p->worker);
 }
 
 static lot_status describe(lot_protocol *p, lot_error *error)
 {
     lot_absent absent[ABSENT_MAX];
-    lot_device_facts facts = p->record->head.device;
+    const lot_device_facts bound = p->record->head.device;
+    lot_device_facts facts = bound;
     size_t count = 0;
     lot_status status = p->module->describe(p->device, &facts, absent, ABSENT_MAX, &count, error);
 
     if (status != LOT_OK)
         return status;
+    memcpy(facts.binding, bound.binding, sizeof facts.binding);
+    memcpy(facts.cpu_list, bound.cpu_list, sizeof facts.cpu_list);
+    if (bound.numa_node >= 0)
+        facts.numa_node = bound.numa_node;
     lot_worker_lock(p->worker);
     p->record->head.device = facts;
-    bind_cpus(p, &facts);
     status = note_absent(p->record, absent, count, error);
     lot_worker_unlock(p->worker);
     return status;
@@ -118,6 +123,7 @@ lot_status lot_protocol_open(void *context, lot_error *error)
     p->at = "device_open";
     p->sharing = request->sharing;
     p->module = request->module;
+    bind_cpus(p);
     status = p->module->open(&options, &p->device, error);
     if (status == LOT_OK)
         status = describe(p, error);

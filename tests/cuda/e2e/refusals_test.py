@@ -46,9 +46,8 @@ class Refusals(unittest.TestCase):
         self.refused("CUDA_VISIBLE_DEVICES", device="cuda:0", CUDA_VISIBLE_DEVICES="")
 
     def test_half_types_on_a_device_without_them(self):
-        # The module has kernels from compute capability 8.0 on, and these devices have both types; older ones are
-        # refused for all types.
-        for dtype, capability in (("float16", "5.2"), ("bfloat16", "7.5"), ("float32", "7.5")):
+        # The module has kernels from compute capability 7.5 on; older devices are refused for all types.
+        for dtype, capability in (("float16", "5.2"), ("bfloat16", "7.5"), ("float32", "7.0")):
             self.refused(capability, arguments=["--dtype", dtype], device="cuda:0", CC=capability)
 
     def test_no_driver(self):
