@@ -132,6 +132,13 @@ lot_status lot_spool_phase(lot_spool *spool, const lot_phase *phase, lot_error *
     return status;
 }
 
+lot_status lot_spool_tariff(lot_spool *spool, const char *json, lot_error *error)
+{
+    const lot_status status = add_line(spool, "tariff", json, strlen(json), error);
+
+    return status == LOT_OK ? lot_spool_flush(spool, false, error) : status;
+}
+
 lot_status lot_spool_end(lot_spool *spool, const char *json, size_t size, lot_error *error)
 {
     const lot_status status = add_line(spool, "record", json, size, error);
@@ -242,6 +249,8 @@ static lot_status take_line(reading *r, const char *line, size_t size, lot_error
         status = take_phase(r, value, value_size, error);
     else if (value_of(line, size, "record", &value, &value_size))
         status = take_record(r, value, value_size, error);
+    else if (value_of(line, size, "tariff", &value, &value_size))
+        status = LOT_OK; /* lot_spool_read_tariff's */
     if (status == LOT_MEMORY)
         return status;
     if (status != LOT_OK)
@@ -493,5 +502,29 @@ lot_status lot_spool_read(const char *folder,
     for (int64_t rank = 0; status == LOT_OK && rank < from.size; rank++)
         status = hand_on(folder, rank, &from, each, context, error);
     free(list.items);
+    return status;
+}
+
+lot_status lot_spool_read_tariff(const char *folder, char **json, lot_error *error)
+{
+    char *text = NULL, *found = NULL;
+    size_t size = 0;
+    lot_status status = read_file(folder, 0, &text, &size, error);
+    const char *line = text;
+    const char *newline;
+
+    while (status == LOT_OK && found == NULL && line < text + size &&
+           (newline = memchr(line, '\n', (size_t)(text + size - line))) != NULL) {
+        const char *value;
+        size_t value_size;
+
+        if (value_of(line, (size_t)(newline - line), "tariff", &value, &value_size) &&
+            (found = strndup(value, value_size)) == NULL)
+            status = no_memory(error);
+        line = newline + 1;
+    }
+    free(text);
+    if (status == LOT_OK)
+        *json = found;
     return status;
 }

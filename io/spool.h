@@ -26,6 +26,10 @@ lot_status lot_spool_head(lot_spool *spool, const lot_record *record, lot_error 
  * and else with a later call, so that short passes are not disturbed by one write each. */
 lot_status lot_spool_phase(lot_spool *spool, const lot_phase *phase, lot_error *error);
 
+/* Appends the price fixed at launch, as JSON on one line: what was paid for stands even where nothing else
+ * does. */
+lot_status lot_spool_tariff(lot_spool *spool, const char *json, lot_error *error);
+
 /* Appends the complete record as gathered: from here on the rank is not lost. */
 lot_status lot_spool_end(lot_spool *spool, const char *json, size_t size, lot_error *error);
 
@@ -53,5 +57,8 @@ lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *rec
 /* The same for the text of one rank's file: fills *record, which the caller frees. A text that holds nothing
  * gives a lost record of `rank` without a run; only LOT_MEMORY can come of it. */
 lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_record *record, lot_error *error);
+
+/* The price fixed at launch, to be freed; NULL where the folder holds none. */
+lot_status lot_spool_read_tariff(const char *folder, char **json, lot_error *error);
 
 #endif

@@ -298,7 +298,11 @@ static lot_status open_spool(measurement *m, lot_error *error)
         m->spool_is_own = 1;
         status = lot_spool_open(m->spool_folder, m->team.facts.rank, &m->spool, error);
     }
-    return status == LOT_OK ? lot_spool_head(m->spool, &m->record, error) : status;
+    if (status == LOT_OK)
+        status = lot_spool_head(m->spool, &m->record, error);
+    if (status == LOT_OK && m->tariff_json != NULL)
+        status = lot_spool_tariff(m->spool, m->tariff_json, error);
+    return status;
 }
 
 static lot_status on_row(void *context, const lot_phase *row, lot_error *error)

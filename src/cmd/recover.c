@@ -107,18 +107,22 @@ static lot_status run(const void *options_given, lot_error *error)
 {
     const recover_config *config = options_given;
     recovery r = {.lost = 0};
+    char *tariff = NULL;
     lot_status status = lot_archive_create(config->output, &r.writer, error);
 
     if (status != LOT_OK)
         return status;
     begin_header(&r.header);
     status = lot_spool_read(config->folder, take_record, &r, error);
+    if (status == LOT_OK)
+        status = lot_spool_read_tariff(config->folder, &tariff, error);
     if (status != LOT_OK) {
         lot_archive_abandon(r.writer);
         return status;
     }
     r.header.complete = r.lost == 0 ? 1 : 0;
-    status = lot_archive_finish(r.writer, &r.header, NULL, error);
+    status = lot_archive_finish(r.writer, &r.header, tariff, error);
+    free(tariff);
     return status == LOT_OK ? report(&r, config, error) : status;
 }
 

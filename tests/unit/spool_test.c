@@ -201,12 +201,43 @@ static void test_a_broken_line(void **state)
     free(text);
 }
 
+static void test_tariff(void **state)
+{
+    char own[] = "/tmp/gpulot-spool-XXXXXX";
+    char command[256];
+    lot_error error = {0};
+    lot_spool *spool = NULL;
+    lot_record record;
+    char *json = NULL;
+
+    (void)state;
+    assert_non_null(mkdtemp(own));
+    assert_int_equal(lot_spool_read_tariff(own, &json, &error), LOT_OK);
+    assert_null(json);
+    sample_record(&record, 0, 1, 1);
+    assert_int_equal(lot_spool_open(own, 0, &spool, &error), LOT_OK);
+    assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
+    assert_int_equal(lot_spool_tariff(spool, "{\"days\":7}", &error), LOT_OK);
+    assert_int_equal(lot_spool_phase(spool, &record.phases[0], &error), LOT_OK);
+    lot_spool_close(spool, false);
+    lot_record_free(&record);
+    assert_int_equal(lot_spool_read_tariff(own, &json, &error), LOT_OK);
+    assert_string_equal(json, "{\"days\":7}");
+    free(json);
+    (void)snprintf(command, sizeof command, "rm -r %s", own);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_and_missing),    cmocka_unit_test(test_two_runs_are_told_apart),
-        cmocka_unit_test(test_a_rank_has_one_file), cmocka_unit_test(test_no_folder),
-        cmocka_unit_test(test_cut_anywhere),        cmocka_unit_test(test_a_broken_line),
+        cmocka_unit_test(test_lost_and_missing),
+        cmocka_unit_test(test_two_runs_are_told_apart),
+        cmocka_unit_test(test_a_rank_has_one_file),
+        cmocka_unit_test(test_no_folder),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_a_broken_line),
+        cmocka_unit_test(test_tariff),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
