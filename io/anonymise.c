@@ -105,18 +105,20 @@ static size_t hexadecimals(const char *at)
     return strspn(at, "0123456789abcdefABCDEF");
 }
 
-/* Bytes of the UUID at `at`, whole or abbreviated: GPU- or MIG-, at least 4 hexadecimal digits; else 0. */
+/* Bytes of the UUID at `at`, whole or abbreviated: GPU-, MIG- or HOST- and at least 4 hexadecimal digits;
+ * else 0. */
 static size_t uuid_length(const char *at)
 {
-    size_t length = 4;
+    /* MIG-GPU-uuid/instance/instance is what older drivers say. */
+    static const char *const starts[] = {"GPU-", "MIG-GPU-", "MIG-", "HOST-"};
 
-    if (strncmp(at, "GPU-", 4) != 0 && strncmp(at, "MIG-", 4) != 0)
-        return 0;
-    if (strncmp(at, "MIG-GPU-", 8) == 0) /* MIG-GPU-uuid/instance/instance of older drivers */
-        length = 8;
-    if (hexadecimals(at + length) < 4)
-        return 0;
-    return length + strspn(at + length, "0123456789abcdefABCDEF-/");
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        const size_t length = strlen(starts[i]);
+
+        if (strncmp(at, starts[i], length) == 0 && hexadecimals(at + length) >= 4)
+            return length + strspn(at + length, "0123456789abcdefABCDEF-/");
+    }
+    return 0;
 }
 
 /* Bytes of the PCI address at `at`, [domain:]bus:device.function; else 0. */
@@ -147,7 +149,11 @@ static lot_status alias_of_form(const char *at, size_t length, bool pci, char in
         (void)snprintf(name, sizeof name, "%.*s", (int)length - 4, at + 4);
     else
         (void)snprintf(name, sizeof name, "%.*s", (int)length, at);
-    return make_alias(pci ? "pci" : at[0] == 'M' ? "MIG" : "GPU", name, instead, error);
+    return make_alias(pci            ? "pci"
+                      : at[0] == 'M' ? "MIG"
+                      : at[0] == 'H' ? "HOST"
+                                     : "GPU",
+                      name, instead, error);
 }
 
 /* The longest known name that begins at `at` and ends at the end of a word; *length its bytes. */

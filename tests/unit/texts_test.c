@@ -104,6 +104,9 @@ static void test_forms_are_replaced(void **state)
     replace(aliases, "MIG-12345678-aaaa-bbbb-cccc-1234567890ab", first);
     assert_int_equal(strncmp(first, "MIG-", 4), 0);
     assert_int_equal(strlen(first), 14);
+    replace(aliases, "HOST-12345678-aaaa-bbbb-cccc-1234567890ab", first);
+    assert_int_equal(strncmp(first, "HOST-", 5), 0);
+    assert_int_equal(strlen(first), 15);
     lot_aliases_free(aliases);
 }
 
