@@ -45,6 +45,7 @@ typedef struct catalogue_reader {
     size_t capacity;   /* of catalogue.tariffs */
     name_slot *slots;  /* open addressing by the name of the model */
     size_t slot_count; /* a power of two, 0 before the first model */
+    size_t last_model; /* index of the model of the row before */
     comment_keys seen;
     header_state header;
     size_t column_of[LOT_TARIFFS_COLUMN_COUNT];
@@ -242,19 +243,34 @@ static bool make_room(catalogue_reader *reader)
     return true;
 }
 
+/* The model with that name where it is the one of the row before or the next one: rows are sorted, nearly
+ * always, by model or by period, and the table of names need not be searched then. Else NULL. */
+static lot_tariff *expected_model(catalogue_reader *reader, const char *gpu)
+{
+    for (size_t i = reader->last_model; i < reader->last_model + 2 && i < reader->catalogue.tariff_count; i++)
+        if (strcmp(reader->catalogue.tariffs[i].gpu, gpu) == 0) {
+            reader->last_model = i;
+            return &reader->catalogue.tariffs[i];
+        }
+    return NULL;
+}
+
 /* The model with that name, a new one where there is none yet; NULL without memory. */
 static lot_tariff *model(catalogue_reader *reader, const char *gpu, int64_t line)
 {
     lot_catalogue *catalogue = &reader->catalogue;
-    const uint32_t hashed = hash(gpu);
-    lot_tariff *tariff;
+    lot_tariff *tariff = expected_model(reader, gpu);
+    const uint32_t hashed = tariff == NULL ? hash(gpu) : 0;
     name_slot *slot;
 
+    if (tariff != NULL)
+        return tariff;
     if (!make_room(reader))
         return NULL;
     slot = find_slot(reader, gpu, hashed);
+    reader->last_model = slot->number != 0 ? slot->number - 1 : catalogue->tariff_count;
     if (slot->number != 0)
-        return &catalogue->tariffs[slot->number - 1];
+        return &catalogue->tariffs[reader->last_model];
     tariff = &catalogue->tariffs[catalogue->tariff_count];
     memset(tariff, 0, sizeof *tariff);
     tariff->gpu = strdup(gpu);
@@ -272,22 +288,28 @@ static lot_tariff *model(catalogue_reader *reader, const char *gpu, int64_t line
 static const char *read_count(const char *text, int64_t *value)
 {
     const char *digits = text[0] == '-' ? text + 1 : text;
-    const size_t length = strspn(digits, "0123456789");
+    const char *at = digits;
+    bool zero = true;
+    bool fits = true;
     int64_t sum = 0;
 
     if (text[0] == '\0')
         return "is empty";
-    if (length == 0 || digits[length] != '\0')
+    for (; *at >= '0' && *at <= '9'; at++) {
+        zero = zero && *at == '0';
+        fits =
+            fits && !__builtin_mul_overflow(sum, 10, &sum) && !__builtin_add_overflow(sum, *at - '0', &sum);
+    }
+    if (at == digits || *at != '\0')
         return "is not a whole number";
-    if (strspn(digits, "0") == length)
+    if (zero)
         return "is zero";
     if (text[0] == '-')
         return "is negative";
     if (text[0] == '0')
         return "begins with a zero";
-    for (size_t i = 0; i < length; i++)
-        if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, digits[i] - '0', &sum))
-            return "is above 9223372036854775807";
+    if (!fits)
+        return "is above 9223372036854775807";
     *value = sum;
     return NULL;
 }
