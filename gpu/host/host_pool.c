@@ -29,7 +29,8 @@ struct lot_host_pool {
     block *used;
     block *free;
     lot_counters counters;
-    int64_t budget_bytes; /* available when the pool was empty; what is reserved may not be touched yet */
+    int64_t budget_bytes; /* what the pool may reserve in all, by the last reading */
+    int64_t base_bytes;   /* available when the pool was empty; what is reserved may not be touched yet */
     const char *root;
 };
 
@@ -55,8 +56,8 @@ static void raise_peaks(lot_counters *counters)
 }
 
 /* Address space for one segment at a multiple of LOT_HOST_SEGMENT, so that huge pages fit; NULL with errno.
- */
-static char *map_segment(int64_t bytes)
+ * `huge` only where all of it will be used: a huge page is cleared as a whole at its first touch. */
+static char *map_segment(int64_t bytes, bool huge)
 {
     const size_t wanted = (size_t)bytes + (size_t)LOT_HOST_SEGMENT;
     char *base = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -71,7 +72,8 @@ static char *map_segment(int64_t bytes)
     if (after > 0)
         (void)munmap(base + before + (size_t)bytes, after);
     /* One fault for 2 MiB in place of 512; where the kernel has no huge pages the memory is still good. */
-    (void)madvise(base + before, (size_t)bytes, MADV_HUGEPAGE);
+    if (huge)
+        (void)madvise(base + before, (size_t)bytes, MADV_HUGEPAGE);
     return base + before;
 }
 
@@ -94,17 +96,26 @@ static void trim(lot_host_pool *pool)
     }
 }
 
-/* Whether a segment of `bytes` can be had. Reserved memory may not have been touched yet and then still
- * counts as available, so the sum is held against what was available at first, too. */
+/* Reads what is available. Memory that is reserved may not have been touched yet and then still counts as
+ * available, so the sum is held against what was available at first, too. */
+static void read_budget(lot_host_pool *pool)
+{
+    const int64_t reserved = pool->counters.reserved_bytes;
+    const int64_t now = lot_host_memory_read(pool->root).available_bytes;
+
+    if (reserved == 0)
+        pool->base_bytes = now;
+    pool->budget_bytes =
+        (reserved + now < pool->base_bytes ? reserved + now : pool->base_bytes) - MARGIN_BYTES;
+}
+
+/* Whether a segment of `bytes` can be had. What is small against the last reading needs no new one, which
+ * costs as much as building a small layer. */
 static bool fits(lot_host_pool *pool, int64_t bytes, int64_t *available)
 {
-    const int64_t now = lot_host_memory_read(pool->root).available_bytes;
-    int64_t left;
-
-    if (pool->counters.reserved_bytes == 0)
-        pool->budget_bytes = now;
-    left = pool->budget_bytes - pool->counters.reserved_bytes;
-    *available = (left < now ? left : now) - MARGIN_BYTES;
+    if (bytes > (pool->budget_bytes - pool->counters.reserved_bytes) / 16)
+        read_budget(pool);
+    *available = pool->budget_bytes - pool->counters.reserved_bytes;
     return bytes <= *available;
 }
 
@@ -124,7 +135,7 @@ static lot_status reserve(lot_host_pool *pool, int64_t bytes, bool shared, block
     item = calloc(1, sizeof *item);
     if (item == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", ENOMEM, "no memory for the pool's own list");
-    item->base = map_segment(bytes);
+    item->base = map_segment(bytes, !shared);
     if (item->base == NULL) {
         const int reason = errno;
 
@@ -194,6 +205,7 @@ lot_status lot_host_pool_create(const char *root, lot_host_pool **pool, lot_erro
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", ENOMEM, "no memory for the pool");
     made->root = root;
+    read_budget(made);
     *pool = made;
     return LOT_OK;
 }
