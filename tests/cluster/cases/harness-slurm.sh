@@ -64,16 +64,6 @@ array=$(sbatch --parsable --array=1-3 -N1 -n1 -o "array-%a.txt" --wrap 'echo "ta
 run_job 30 --dependency="afterany:$array" -N1 -n1 -o after.txt --wrap 'cat array-*.txt'
 same "a dependent job runs after the whole array" "$(values task after.txt)" "1 2 3"
 
-# A node that dies.
-job=$(sbatch --parsable --no-requeue -N2 --ntasks-per-node=1 -w node2,node3 -o dies.txt --wrap 'srun sleep 60')
-wait_until 20 on node3 pgrep -f "^[^ ]*sleep 60" >/dev/null
-host_kill node3
-wait_job_end "$job" 60
-same "a job whose node died has failed with it" "$(job_field "$job" JobState)" NODE_FAIL
-host_up node3
-slurmd_up node3
-holds "the node can come back" wait_until 20 slurm_nodes_idle 3
-
 began=$SECONDS
 holds "the daemons stop when asked" slurm_down
 holds "within 10 s" test $((SECONDS - began)) -le 10

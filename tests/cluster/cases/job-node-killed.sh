@@ -6,24 +6,31 @@ enter_cluster mpi slurm gpulot
 export SLURM_NODE_TIMEOUT=5
 slurm_up 3
 for launcher in srun mpirun; do
-  job=$(GPULOT_LAUNCHER=$launcher sbatch --parsable --no-requeue -N2 --ntasks-per-node=2 -w node2,node3 -o $launcher.log \
-    "$REPO_ROOT/slurm/measure.sbatch" "${measure_long[@]}")
+  GPULOT_LAUNCHER=$launcher sbatch --parsable --no-requeue -N2 --ntasks-per-node=2 -w node2,node3 -o $launcher.log \
+    "$REPO_ROOT/slurm/measure.sbatch" "${measure_long[@]}" >$launcher.job
+done
+for launcher in srun mpirun; do
+  wait_measuring "gpulot-$(cat $launcher.job).h5.spool" 4 30 ||
+    give_up "$launcher: the ranks did not begin to measure" $launcher.log
+done
+host_kill node3
+began=$SECONDS
+for launcher in srun mpirun; do
+  job=$(cat $launcher.job)
   archive=gpulot-$job.h5
-  wait_measuring "$archive.spool" 4 30 || give_up "$launcher: the ranks did not begin to measure" $launcher.log
-  host_kill node3
-  began=$SECONDS
   holds "$launcher: the job ends" wait_job_end "$job" 60
-  echo "# $launcher: $(job_field "$job" JobState) $((SECONDS - began)) s after node3 died"
+  echo "# $launcher: $(job_field "$job" JobState), noticed $((SECONDS - began)) s after node3 died"
   if [ ! -e "$archive" ]; then
-    # Slurm ended the script too: the one command that the README names.
-    echo "# $launcher: by hand: gpulot recover"
+    # Slurm ended the script too: the one command that the log and the README name.
+    has "$launcher: the log names the command" "gpulot recover .*$archive.spool --output .*$archive" $launcher.log
     timeout 60 "$GPULOT" recover "$archive.spool" --output "$archive" >recover.txt 2>&1
   fi
   whole_archive "$launcher: four ranks are in the archive" "$archive" 4
   holds "$launcher: with rows of all of them" test "$(archive_rows "$archive" warm_forward)" -ge 4
-  holds "$launcher: the dead node's ranks are typed" test "$(archive_outcomes "$archive" | grep -Eo 'lost|interrupted' | wc -l)" -ge 2
-  host_up node3
-  slurmd_up node3
-  holds "$launcher: the node comes back" wait_until 30 slurm_nodes_idle 3
+  holds "$launcher: the dead node's ranks are typed" \
+    test "$(archive_outcomes "$archive" | grep -Eo 'lost|interrupted' | wc -l)" -ge 2
 done
+host_up node3
+slurmd_up node3
+holds "the node comes back" wait_until 30 slurm_nodes_idle 3
 finish

@@ -8,8 +8,8 @@ slurm_up 2
 
 starts=0
 
-# start LAUNCHER OPTIONS...: a long measurement on two nodes; sets $job, $archive and $log once all ranks measure.
-start()
+# submit LAUNCHER OPTIONS...: a long measurement on two nodes; sets $job, $archive and $log.
+submit()
 {
   local launcher=$1
   shift
@@ -17,16 +17,26 @@ start()
   job=$(GPULOT_LAUNCHER=$launcher sbatch --parsable -N2 --ntasks-per-node=2 -o "$log" "$@" \
     "$REPO_ROOT/slurm/measure.sbatch" "${measure_long[@]}")
   archive=gpulot-$job.h5
-  wait_measuring "$archive.spool" 4 30 || give_up "$launcher: the ranks did not begin to measure" "$log"
 }
 
-# kept NAME RANKS: the archive is there and has rows of so many ranks.
+# start LAUNCHER OPTIONS...: the same, once all ranks measure.
+start()
+{
+  submit "$@"
+  wait_measuring "$archive.spool" 4 30 || give_up "$1: the ranks did not begin to measure" "$log"
+}
+
+# kept NAME: the archive is there and has rows of all ranks.
 kept()
 {
   whole_archive "$1: four ranks" "$archive" 4
   holds "$1: measured passes are kept" test "$(archive_rows "$archive" warm_forward)" -ge 4
   has "$1: the log names the archive" "archive .*$archive, status" "$log"
 }
+
+# For real: Slurm looks every 30 s and sends the signal a minute before the limit of one minute. Looked at in the end.
+start srun --time=1 --signal=B:USR1@60
+limited=("$job" "$archive" "$log")
 
 for launcher in srun mpirun; do
   name="$launcher, USR1"
@@ -47,8 +57,7 @@ for launcher in srun mpirun; do
   kept "$name"
 done
 
-# For real: Slurm looks every 30 s and sends the signal a minute before the limit of one minute.
-start srun --time=1 --signal=B:USR1@60
+job=${limited[0]} archive=${limited[1]} log=${limited[2]}
 holds "time limit: the job ends before it" wait_job_end "$job" 45
 kept "time limit"
 has "time limit: the job was told" "time is nearly up" "$log"
