@@ -124,29 +124,40 @@ static const pair *who_was_there(const pair *sorted, size_t count, const pair *m
     return bsearch(&key, sorted, count, sizeof *sorted, by_place_before);
 }
 
-static void note_places(comparing *c)
+static void note_place(comparing *c, const pair *moved, size_t count, const pair *p)
 {
-    pair *moved = calloc(c->pair_count + 1, sizeof *moved);
+    const pair *other = who_was_there(moved, count, p);
+    const bool swapped = other != NULL && compare_place(other->after, p->before) == 0;
+
+    (void)note(c, swapped ? LOT_CHANGE_SWAPPED : LOT_CHANGE_MOVED, p, "place", "from %s %s to %s %s%s%s",
+               p->before->head.identity.host, p->before->head.device.pci_address,
+               p->after->head.identity.host, p->after->head.device.pci_address,
+               swapped ? ", changed places with " : "", swapped ? other->before->head.device.uuid : "");
+}
+
+/* `moved` has room for every pair. */
+static void note_moved(comparing *c, pair *moved)
+{
     size_t count = 0;
 
-    if (moved == NULL)
-        c->no_memory = true;
-    for (size_t i = 0; moved != NULL && i < c->pair_count; i++)
+    for (size_t i = 0; i < c->pair_count; i++)
         if (c->pairs[i].before != NULL && c->pairs[i].after != NULL &&
             compare_place(c->pairs[i].before, c->pairs[i].after) != 0)
             moved[count++] = c->pairs[i];
     if (count > 0)
         qsort(moved, count, sizeof *moved, by_place_before);
-    for (size_t i = 0; i < count; i++) {
-        const pair *p = &moved[i];
-        const pair *other = who_was_there(moved, count, p);
-        const bool swapped = other != NULL && compare_place(other->after, p->before) == 0;
+    for (size_t i = 0; i < count; i++)
+        note_place(c, moved, count, &moved[i]);
+}
 
-        (void)note(c, swapped ? LOT_CHANGE_SWAPPED : LOT_CHANGE_MOVED, p, "place", "from %s %s to %s %s%s%s",
-                   p->before->head.identity.host, p->before->head.device.pci_address,
-                   p->after->head.identity.host, p->after->head.device.pci_address,
-                   swapped ? ", changed places with " : "", swapped ? other->before->head.device.uuid : "");
-    }
+static void note_places(comparing *c)
+{
+    pair *moved = calloc(c->pair_count + 1, sizeof *moved);
+
+    if (moved != NULL)
+        note_moved(c, moved);
+    else
+        c->no_memory = true;
     free(moved);
 }
 

@@ -13,7 +13,7 @@
 #define LEAST_CHANGE 0.02
 
 /* Two clusters must be apart by so many times the noise of the group's GPUs, and by so many times the spread
- * that is left within the two. Measured, docs/consistency.md: below 1e-4 for a steady GPU with 5 repeats. */
+ * that is left within the two. Assumptions; docs/measurements/power.md counts what they accuse wrongly. */
 #define GAP_OVER_NOISE  5.0
 #define GAP_OVER_WITHIN 8.0
 
