@@ -106,6 +106,21 @@ static void write_group(lot_json_text *t, const lot_checked_group *g)
     lot_json_close(t, '}');
 }
 
+static void write_localised(lot_json_text *t, const lot_localised *l)
+{
+    lot_json_open(t, '{');
+    member_integer(t, "rank", l->rank);
+    member_integer(t, "against_rank", l->against);
+    member_integer(t, "layer", l->layer);
+    member_integer(t, "elements_compared", l->compared);
+    member_integer(t, "elements_differing", l->differing);
+    member_integer(t, "rows_differing", l->rows);
+    member_integer(t, "first_row", l->first_row);
+    member_integer(t, "first_element", l->first_element);
+    member_integer(t, "bits_most", l->bits_most);
+    lot_json_close(t, '}');
+}
+
 static void write_comparison(lot_json_text *t, const lot_comparison *n)
 {
     lot_json_open(t, '{');
@@ -209,6 +224,7 @@ lot_status lot_check_json_write(const lot_check_result *result, char **json, lot
     for (size_t i = 0; i < result->finding_count; i++)
         write_finding(&t, result, &result->findings[i]);
     lot_json_close(&t, ']');
+    WRITE_LIST("localised", result->localised, result->localised_count, write_localised);
     write_cost(&t, &result->cost);
     lot_json_close(&t, '}');
     if (t.failed) {

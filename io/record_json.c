@@ -185,6 +185,49 @@ static void write_samples(lot_json_text *text, const lot_record *record)
     lot_json_close(text, ']');
 }
 
+static const struct {
+    const char *name;
+    size_t offset;
+} difference_members[] = {
+    {"pass", offsetof(lot_difference, pass)}, {"layer", offsetof(lot_difference, layer)},
+    {"row", offsetof(lot_difference, row)},   {"element", offsetof(lot_difference, element)},
+    {"bits", offsetof(lot_difference, bits)},
+};
+
+/* Both lists are there only where something was localised. */
+static void write_traces(lot_json_text *text, const lot_record *record)
+{
+    if (record->trace_count == 0)
+        return;
+    lot_json_key(text, "traces");
+    lot_json_open(text, '[');
+    for (size_t i = 0; i < record->trace_count; i++) {
+        lot_json_open(text, '{');
+        lot_json_key(text, "layer");
+        lot_json_integer(text, record->traces[i].layer);
+        lot_json_key(text, "row");
+        lot_json_integer(text, record->traces[i].row);
+        lot_json_key(text, "elements");
+        lot_json_integer(text, record->traces[i].elements);
+        lot_json_key(text, "bits");
+        lot_json_string(text, record->traces[i].bits);
+        lot_json_close(text, '}');
+    }
+    lot_json_close(text, ']');
+    lot_json_key(text, "differences");
+    lot_json_open(text, '[');
+    for (size_t i = 0; i < record->difference_count; i++) {
+        lot_json_open(text, '{');
+        for (size_t member = 0; member < sizeof difference_members / sizeof difference_members[0]; member++) {
+            lot_json_key(text, difference_members[member].name);
+            lot_json_integer(text, *(const int64_t *)(const void *)((const char *)&record->differences[i] +
+                                                                    difference_members[member].offset));
+        }
+        lot_json_close(text, '}');
+    }
+    lot_json_close(text, ']');
+}
+
 lot_status lot_record_json_write(const lot_record *record, char **json, size_t *size, lot_error *error)
 {
     lot_json_text text = {0};
@@ -199,6 +242,7 @@ lot_status lot_record_json_write(const lot_record *record, char **json, size_t *
         lot_record_json_phase(&record->phases[i], &text);
     lot_json_close(&text, ']');
     write_samples(&text, record);
+    write_traces(&text, record);
     lot_json_close(&text, '}');
     if (text.failed) {
         lot_json_free(&text);
@@ -437,6 +481,55 @@ static lot_status read_sample(const cJSON *item, lot_record *record, lot_error *
     return read_fields(item, &fields, sample, error);
 }
 
+/* A member that must be a whole number from 0. */
+static lot_status take_count(const cJSON *item, const char *list, const char *name, int64_t *value,
+                             lot_error *error)
+{
+    if (get_integer(cJSON_GetObjectItemCaseSensitive(item, name), value) && *value >= 0)
+        return LOT_OK;
+    return wrong(error, list, name, "a whole number from 0");
+}
+
+static lot_status read_trace(const cJSON *item, lot_record *record, lot_error *error)
+{
+    const cJSON *bits = cJSON_GetObjectItemCaseSensitive(item, "bits");
+    lot_trace *trace = lot_record_add_trace(record);
+    lot_status status;
+    size_t length;
+
+    if (trace == NULL)
+        return no_memory(error);
+    status = take_count(item, "traces", "layer", &trace->layer, error);
+    if (status == LOT_OK)
+        status = take_count(item, "traces", "row", &trace->row, error);
+    if (status == LOT_OK)
+        status = take_count(item, "traces", "elements", &trace->elements, error);
+    if (status != LOT_OK)
+        return status;
+    if (!cJSON_IsString(bits))
+        return wrong(error, "traces", "bits", "a text");
+    length = strlen(bits->valuestring);
+    if (strspn(bits->valuestring, "0123456789abcdef") != length ||
+        (length / 4 != (uint64_t)trace->elements && length / 8 != (uint64_t)trace->elements) ||
+        length % 4 != 0)
+        return wrong(error, "traces", "bits", "4 or 8 hexadecimal digits an element");
+    trace->bits = strdup(bits->valuestring);
+    return trace->bits != NULL ? LOT_OK : no_memory(error);
+}
+
+static lot_status read_difference(const cJSON *item, lot_record *record, lot_error *error)
+{
+    lot_difference *difference = lot_record_add_difference(record);
+    lot_status status = LOT_OK;
+
+    if (difference == NULL)
+        return no_memory(error);
+    for (size_t i = 0; status == LOT_OK && i < sizeof difference_members / sizeof difference_members[0]; i++)
+        status = take_count(item, "differences", difference_members[i].name,
+                            (int64_t *)(void *)((char *)difference + difference_members[i].offset), error);
+    return status;
+}
+
 /* The lists beside the sections; `keyed` ones are objects with free names. */
 static const struct list {
     const char *name;
@@ -450,6 +543,8 @@ static const struct list {
     {"absent", false, read_absent},
     {"phases", false, read_phase},
     {"telemetry_series", false, read_sample},
+    {"traces", false, read_trace},
+    {"differences", false, read_difference},
 };
 
 static lot_status read_list(const cJSON *root, const struct list *list, lot_record *record, lot_error *error)

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "analysis/check.h"
+#include "analysis/localise.h"
 #include "cmd/command.h"
+#include "cmd/localise_archive.h"
 #include "cmd/observed_archive.h"
 #include "core/units.h"
 #include "io/check_json.h"
@@ -190,6 +192,34 @@ static lot_status print_findings(const lot_check_result *r, lot_error *error)
     return print(&report, error);
 }
 
+/* Where the bits differ; or, where bits are in question and nothing was kept, how to find out. */
+static void print_localised(const lot_check_result *r)
+{
+    bool wanted = false;
+
+    for (size_t i = 0; i < r->device_count; i++)
+        wanted |= lot_localise_wanted(&r->devices[i]);
+    if (wanted && r->localised_count == 0)
+        printf("\nno sampled row says where the bits differ; gpulot measure --localise keeps some of them\n");
+    for (size_t i = 0; i < r->localised_count; i++) {
+        const lot_localised *l = &r->localised[i];
+
+        printf("%srank %" PRId64 " against ", i == 0 ? "\nwhere the bits differ, in sampled rows\n" : "",
+               l->rank);
+        if (l->against == l->rank)
+            printf("its own first pass");
+        else
+            printf("rank %" PRId64, l->against);
+        printf(": layer %" PRId64 " (%s), %" PRId64, l->layer,
+               l->layer == 1 ? "Linear and GELU" : "Linear, the output", l->differing);
+        if (l->compared != LOT_NULL_I64)
+            printf(" of %" PRId64, l->compared);
+        printf(" elements in %" PRId64 " rows, first row %" PRId64 " element %" PRId64 ", at most %" PRId64
+               " bits of one\n",
+               l->rows, l->first_row, l->first_element, l->bits_most);
+    }
+}
+
 /* ---- what it could not have seen, and what it cost ---- */
 
 static lot_status print_limits(const lot_check_result *r, lot_error *error)
@@ -289,6 +319,7 @@ static lot_status print_text(const lot_check_result *r, const check_config *conf
         status = print_devices(r, config->all, error);
     if (status == LOT_OK)
         status = print_findings(r, error);
+    print_localised(r);
     if (status == LOT_OK)
         status = print_limits(r, error);
     print_blindness(r);
@@ -365,6 +396,8 @@ static lot_status run(const void *options_given, lot_error *error)
     check.price = in.price.gpus > 0 ? &in.price : NULL;
     if (status == LOT_OK)
         status = lot_check(&in.run, &check, &result, error);
+    if (status == LOT_OK)
+        status = lot_localise_archive(config->file, &result, error);
     if (status == LOT_OK)
         status = config->json ? print_json(&result, error) : print_text(&result, config, error);
     if (status == LOT_OK && !result.all_ok)

@@ -411,7 +411,8 @@ static lot_status run_groups(measurement *m, lot_error *error)
     int go = 1;
 
     for (int group = 0; status == LOT_OK && go && group < LOT_GROUP_COUNT; group++) {
-        if (group == LOT_GROUP_SOAK && !(m->config.soak_seconds > 0))
+        if ((group == LOT_GROUP_SOAK && !(m->config.soak_seconds > 0)) ||
+            (group == LOT_GROUP_LOCALISE && !m->config.localise))
             continue;
         lot_progress_stage(&m->progress, lot_group_name((lot_group)group),
                            rows_expected(m, (lot_group)group));

@@ -93,6 +93,10 @@ void lot_record_free(lot_record *record)
     free(record->errors);
     free(record->absent);
     free(record->samples);
+    for (size_t i = 0; i < record->trace_count; i++)
+        free(record->traces[i].bits);
+    free(record->traces);
+    free(record->differences);
     lot_record_init(record);
 }
 
@@ -162,6 +166,16 @@ lot_sample *lot_record_add_sample(lot_record *record)
     if (sample != NULL)
         lot_fields_clear(&fields, sample);
     return sample;
+}
+
+lot_trace *lot_record_add_trace(lot_record *record)
+{
+    return APPEND(traces, trace_count);
+}
+
+lot_difference *lot_record_add_difference(lot_record *record)
+{
+    return APPEND(differences, difference_count);
 }
 
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error)

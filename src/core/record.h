@@ -162,6 +162,23 @@ typedef struct lot_failure {
     lot_error error;
 } lot_failure;
 
+/* The bits of one sampled row of one layer's output, kept to find where GPUs differ (--localise). */
+typedef struct lot_trace {
+    int64_t layer;    /* 1: after Linear and GELU; 2: the network's output */
+    int64_t row;      /* of the layer's output */
+    int64_t elements; /* in the row */
+    char *bits;       /* owned; hexadecimal, 8 digits an element of float32, 4 of the half types */
+} lot_trace;
+
+/* One element of a sampled row that a later pass gave other bits than the first (--localise). */
+typedef struct lot_difference {
+    int64_t pass; /* from 1; pass 0 is what it differs from */
+    int64_t layer;
+    int64_t row;
+    int64_t element;
+    int64_t bits; /* how many bits differ */
+} lot_difference;
+
 typedef struct lot_record {
     lot_record_head head;
     lot_setting *configuration;
@@ -178,6 +195,10 @@ typedef struct lot_record {
     size_t absent_count;
     lot_sample *samples; /* the optional telemetry series, oldest first */
     size_t sample_count;
+    lot_trace *traces;
+    size_t trace_count;
+    lot_difference *differences;
+    size_t difference_count;
 } lot_record;
 
 /* The sections of lot_record_head in order, offsets relative to it; *count of them. */
@@ -202,6 +223,8 @@ lot_phase *lot_record_add_phase(lot_record *record);
 lot_failure *lot_record_add_error(lot_record *record);
 lot_absent *lot_record_add_absent(lot_record *record);
 lot_sample *lot_record_add_sample(lot_record *record);
+lot_trace *lot_record_add_trace(lot_record *record);
+lot_difference *lot_record_add_difference(lot_record *record);
 
 /* Notes an error: appended to the errors, and the first one also in the outcome. */
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error);

@@ -43,5 +43,6 @@ void lot_check_result_free(lot_check_result *result)
     free(result->groups);
     free(result->comparisons);
     free(result->findings);
+    free(result->localised);
     memset(result, 0, sizeof *result);
 }

@@ -143,6 +143,19 @@ typedef struct lot_check_cost {
     int64_t lost_denominator;
 } lot_check_cost;
 
+/* Where a GPU's sampled outputs have other bits than those they are set against (measure --localise). */
+typedef struct lot_localised {
+    int64_t rank;
+    int64_t against;  /* rank of the GPU that it is set against; its own number: its own first pass */
+    int64_t layer;    /* 1: after Linear and GELU; 2: the network's output */
+    int64_t compared; /* elements; LOT_NULL_I64 among its own passes, of which only what differs is kept */
+    int64_t differing;
+    int64_t rows;      /* rows with a differing element */
+    int64_t first_row; /* of the first differing element */
+    int64_t first_element;
+    int64_t bits_most; /* differing bits of one element */
+} lot_localised;
+
 typedef struct lot_check_result {
     char run_id[40];
     char label[64];
@@ -159,6 +172,8 @@ typedef struct lot_check_result {
     size_t comparison_count;
     lot_finding *findings; /* sorted by device, then verdict */
     size_t finding_count;
+    lot_localised *localised; /* in the order of the devices, then by layer */
+    size_t localised_count;
     char precisions[64]; /* that were tried */
     double elapsed_seconds;
     lot_check_cost cost;

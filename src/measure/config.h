@@ -33,6 +33,7 @@ typedef struct lot_measure_config {
     int64_t threads;
     int64_t tune;
     int64_t telemetry_hz;
+    bool localise;
     bool cold_l2;
     bool allow_shared;
     bool no_numa;

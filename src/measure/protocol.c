@@ -11,6 +11,7 @@
 #include "measure/reference.h"
 #include "measure/rows.h"
 #include "measure/soak.h"
+#include "measure/trace.h"
 
 #define ABSENT_MAX 64
 
@@ -294,6 +295,17 @@ static lot_status group_soak(lot_protocol *p, lot_error *error)
     return p->config->soak_seconds > 0 ? lot_soak_run(p, error) : LOT_OK;
 }
 
+static lot_status group_localise(lot_protocol *p, lot_error *error)
+{
+    const double began = lot_clock_seconds();
+    lot_status status = LOT_OK;
+
+    p->at = "localise";
+    if (p->config->localise)
+        status = lot_trace_run(p, error);
+    return status == LOT_OK && p->config->localise ? note_step(p, p->at, began, error) : status;
+}
+
 static lot_status group_verify(lot_protocol *p, lot_error *error)
 {
     const lot_workload *w = &p->workload;
@@ -326,8 +338,10 @@ static lot_status group_verify(lot_protocol *p, lot_error *error)
 lot_status lot_protocol_run(void *context, lot_error *error)
 {
     static lot_status (*const groups[LOT_GROUP_COUNT])(lot_protocol *, lot_error *) = {
-        [LOT_GROUP_LOAD] = group_load, [LOT_GROUP_COLD] = group_cold, [LOT_GROUP_WARMUP] = group_warmup,
-        [LOT_GROUP_WARM] = group_warm, [LOT_GROUP_SOAK] = group_soak, [LOT_GROUP_VERIFY] = group_verify,
+        [LOT_GROUP_LOAD] = group_load,     [LOT_GROUP_COLD] = group_cold,
+        [LOT_GROUP_WARMUP] = group_warmup, [LOT_GROUP_WARM] = group_warm,
+        [LOT_GROUP_SOAK] = group_soak,     [LOT_GROUP_LOCALISE] = group_localise,
+        [LOT_GROUP_VERIFY] = group_verify,
     };
     const lot_group_request *request = context;
     lot_protocol *p = request->protocol;

@@ -18,12 +18,13 @@
 
 /* Groups of phases in order; all ranks begin a group together. */
 #define LOT_GROUP_LIST(X)                                                                                    \
-    X(LOT_GROUP_LOAD, "load")     /* model_load, inputs, and choosing the algorithms */                      \
-    X(LOT_GROUP_COLD, "cold")     /* cold_forward */                                                         \
-    X(LOT_GROUP_WARMUP, "warmup") /* warmup */                                                               \
-    X(LOT_GROUP_WARM, "warm")     /* warm_forward */                                                         \
-    X(LOT_GROUP_SOAK, "soak")     /* soak */                                                                 \
-    X(LOT_GROUP_VERIFY, "verify") /* the float64 reference */
+    X(LOT_GROUP_LOAD, "load")         /* model_load, inputs, and choosing the algorithms */                  \
+    X(LOT_GROUP_COLD, "cold")         /* cold_forward */                                                     \
+    X(LOT_GROUP_WARMUP, "warmup")     /* warmup */                                                           \
+    X(LOT_GROUP_WARM, "warm")         /* warm_forward */                                                     \
+    X(LOT_GROUP_SOAK, "soak")         /* soak */                                                             \
+    X(LOT_GROUP_LOCALISE, "localise") /* the bits of sampled rows */                                         \
+    X(LOT_GROUP_VERIFY, "verify")     /* the float64 reference */
 
 typedef enum lot_group {
 #define LOT_GROUP_ENUM(code, name) code,

@@ -194,6 +194,19 @@ static lot_status pass(lot_workload *workload, const void *input, void **output,
     return status;
 }
 
+lot_status lot_workload_layers(lot_workload *workload, const void *input, void *hidden, void *output,
+                               lot_error *error)
+{
+    const lot_device_module *module = workload->module;
+    lot_status status = module->run(workload->device, workload->layer_1, hidden, input, workload->weight_1,
+                                    workload->bias_1, error);
+
+    if (status == LOT_OK)
+        status = module->run(workload->device, workload->layer_2, output, hidden, workload->weight_2,
+                             workload->bias_2, error);
+    return status;
+}
+
 lot_status lot_workload_pass(lot_workload *workload, const void *input, void *output, lot_error *error)
 {
     return pass(workload, input, &output, error);

@@ -51,6 +51,10 @@ lot_status lot_workload_plan(lot_workload *workload, lot_plan_facts *layer_1, lo
 /* Both layers from `input` into `output`, two buffers of the model's sizes; queued, not waited for. */
 lot_status lot_workload_pass(lot_workload *workload, const void *input, void *output, lot_error *error);
 
+/* The same with a hidden activation of the caller's, which can then be read. */
+lot_status lot_workload_layers(lot_workload *workload, const void *input, void *hidden, void *output,
+                               lot_error *error);
+
 /* Makes the network's input in `to`, which holds input_bytes: the same bits in every buffer. */
 lot_status lot_workload_fill(lot_workload *workload, void *to, lot_error *error);
 

@@ -76,6 +76,33 @@ class Faults(RanksTest):
         self.run_with(2, RANKS="1", WEIGHT_BIT="1:40:9")
         self.expect(2, {0: ["undecided"], 1: ["undecided"]})
 
+    def localised(self, *more, **faults):
+        """What check says of where the bits differ, as (rank, against, layer) -> entry."""
+        self.run_with(3, "--localise", *more, **faults)
+        _, verdicts, result = self.check()
+        self.assertEqual({0: ["ok"], 1: ["corrupt"], 2: ["ok"]}, verdicts)
+        return {(l["rank"], l["against_rank"], l["layer"]): l for l in result["localised"]}
+
+    def test_where_a_weight_is_wrong(self):
+        """Element 100 of the first weights [128, 32] is row 3: hidden unit 3 of every row, and nothing else there."""
+        found = self.localised(RANKS="1", WEIGHT_BIT="1:100:12")
+        first = found[1, 0, 1]
+        self.assertEqual((3, 8 * 128), (first["first_element"], first["elements_compared"]))
+        self.assertLessEqual(first["elements_differing"], 8)
+        self.assertEqual(first["elements_differing"], first["rows_differing"])
+        self.assertIn((1, 0, 2), found)
+        self.assertNotIn((1, 1, 1), found)
+        self.assertIn("rank 1 against rank 0: layer 1 (Linear and GELU)", self.alone("check", self.output)[1])
+
+    def test_where_one_pass_is_wrong(self):
+        """Passes 0 to 5 are the protocol's, 6 to 8 those of --localise: of pass 7 one bit of element 100 of the output
+        [8, 32], which is row 3, element 4."""
+        found = self.localised(RANKS="1", OUTPUT_BIT="7:100:3")
+        self.assertEqual([(1, 1, 2)], list(found))
+        only = found[1, 1, 2]
+        self.assertEqual((1, 1, 3, 4, 1), (only["elements_differing"], only["rows_differing"], only["first_row"],
+                                           only["first_element"], only["bits_most"]))
+
     def test_a_bit_that_the_reference_sees(self):
         self.run_with(2, RANKS="0", WEIGHT_BIT="3:7:29")
         found = self.finding(self.expect(2, {0: ["corrupt"]}), 0, "corrupt")

@@ -1,0 +1,106 @@
+/* Where bits differ, from traces written by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/localise.h"
+
+static void add(lot_record *record, int64_t layer, int64_t row, int64_t elements, const char *bits)
+{
+    lot_trace *trace = lot_record_add_trace(record);
+
+    *trace = (lot_trace){.layer = layer, .row = row, .elements = elements, .bits = strdup(bits)};
+}
+
+static void two_records(lot_record *base, lot_record *other)
+{
+    lot_record_init(base);
+    lot_record_init(other);
+    base->head.identity.rank = 4;
+    other->head.identity.rank = 7;
+    add(base, 1, 0, 2, "3f8000003f000000");
+    add(base, 1, 5, 2, "0000000000000000");
+    add(base, 2, 0, 1, "40490fdb");
+}
+
+static void test_element_row_and_bits(void **state)
+{
+    lot_record base, other;
+    lot_check_result result = {0};
+    lot_error error;
+
+    (void)state;
+    two_records(&base, &other);
+    add(&other, 1, 0, 2, "3f8000003f000000");
+    add(&other, 1, 5, 2, "000000000000000f"); /* element 1: four bits */
+    add(&other, 2, 0, 1, "40490fda");         /* one bit */
+    assert_int_equal(lot_localise_compare(&base, &other, &result, &error), LOT_OK);
+    assert_int_equal(result.localised_count, 2);
+    assert_int_equal(result.localised[0].rank, 7);
+    assert_int_equal(result.localised[0].against, 4);
+    assert_int_equal(result.localised[0].layer, 1);
+    assert_int_equal(result.localised[0].compared, 4);
+    assert_int_equal(result.localised[0].differing, 1);
+    assert_int_equal(result.localised[0].rows, 1);
+    assert_int_equal(result.localised[0].first_row, 5);
+    assert_int_equal(result.localised[0].first_element, 1);
+    assert_int_equal(result.localised[0].bits_most, 4);
+    assert_int_equal(result.localised[1].layer, 2);
+    assert_int_equal(result.localised[1].bits_most, 1);
+    lot_check_result_free(&result);
+    lot_record_free(&base);
+    lot_record_free(&other);
+}
+
+static void test_equal_and_unlike_traces_say_nothing(void **state)
+{
+    lot_record base, other;
+    lot_check_result result = {0};
+    lot_error error;
+
+    (void)state;
+    two_records(&base, &other);
+    add(&other, 1, 0, 2, "3f8000003f000000");
+    add(&other, 1, 6, 2, "ffffffffffffffff"); /* a row that the other has not */
+    add(&other, 2, 0, 1, "4049");             /* another type */
+    assert_int_equal(lot_localise_compare(&base, &other, &result, &error), LOT_OK);
+    assert_int_equal(result.localised_count, 0);
+    lot_record_free(&base);
+    lot_record_free(&other);
+}
+
+static void test_the_base_is_a_good_peer(void **state)
+{
+    lot_checked_device devices[4];
+    lot_check_result result = {.devices = devices, .device_count = 4};
+
+    (void)state;
+    memset(devices, 0, sizeof devices);
+    for (int i = 0; i < 4; i++)
+        devices[i].rank = i;
+    devices[0].verdicts = LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT);
+    devices[1].group = 1; /* other work */
+    assert_int_equal(lot_localise_base(&result, 0), 2);
+    assert_true(lot_localise_wanted(&devices[0]));
+    assert_false(lot_localise_wanted(&devices[2]));
+    devices[2].verdicts = devices[3].verdicts = LOT_VERDICT_BIT(LOT_VERDICT_UNDECIDED);
+    assert_int_equal(lot_localise_base(&result, 3), 0); /* nobody is good: the lowest of the group */
+    assert_int_equal(lot_localise_base(&result, 1), 1); /* alone */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_element_row_and_bits),
+        cmocka_unit_test(test_equal_and_unlike_traces_say_nothing),
+        cmocka_unit_test(test_the_base_is_a_good_peer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
