@@ -26,18 +26,41 @@ static lot_judged *sorted(const lot_observed_run *run)
     return gpus;
 }
 
+static const char *or_dash(const char *text)
+{
+    return text[0] != '\0' ? text : "-";
+}
+
+/* Appends ", name value", with "-" for what is not known. */
+static void add_size(char *text, size_t size, const char *name, int64_t value)
+{
+    const size_t used = strlen(text);
+
+    if (value == LOT_NULL_I64)
+        (void)snprintf(text + used, size - used, ", %s -", name);
+    else
+        (void)snprintf(text + used, size - used, ", %s %lld", name, (long long)value);
+}
+
 static void describe_group(const lot_record_head *head, lot_checked_group *group)
 {
     const lot_model *m = &head->synthetic_model;
+    char *text = group->configuration;
+    const size_t size = sizeof group->configuration;
+    size_t used;
 
     (void)lot_field_copy(group->name, sizeof group->name,
                          head->device.name[0] != '\0' ? head->device.name : "unknown device");
-    (void)snprintf(group->configuration, sizeof group->configuration,
-                   "%s, batch %lld, context %lld, width %lld, hidden %lld, math %s, gelu %s, seed %lld",
-                   m->dtype, (long long)m->batch, (long long)m->context, (long long)m->width,
-                   (long long)m->hidden, m->math, m->gelu, (long long)m->seed);
-    (void)snprintf(group->library, sizeof group->library, "%s %s", head->device.library,
-                   head->device.library_version);
+    (void)snprintf(text, size, "%s", or_dash(m->dtype));
+    add_size(text, size, "batch", m->batch);
+    add_size(text, size, "context", m->context);
+    add_size(text, size, "width", m->width);
+    add_size(text, size, "hidden", m->hidden);
+    used = strlen(text);
+    (void)snprintf(text + used, size - used, ", math %s, gelu %s", or_dash(m->math), or_dash(m->gelu));
+    add_size(text, size, "seed", m->seed);
+    (void)snprintf(group->library, sizeof group->library, "%s %s", or_dash(head->device.library),
+                   or_dash(head->device.library_version));
 }
 
 /* Written to the device: all that the network needed at once, every byte of it computed or copied. */

@@ -157,7 +157,7 @@ static void find_slow(lot_case *c, const contest *k, const entrant *e, const lot
     f->low = slower->low;
     f->high = slower->high;
     lot_finding_say(f,
-                    "%.2f %% slower than the middle of its %zu peers (95 %% interval %.2f to %.2f %%, "
+                    "%.2f %% slower than the middle of its peers, %zu (95 %% interval %.2f to %.2f %%, "
                     "threshold %.2f %%)",
                     100 * slower->value, k->count - 1, 100 * slower->low, 100 * slower->high,
                     100 * threshold);
@@ -196,6 +196,22 @@ static lot_comparison *next_comparison(lot_case *c)
     return &r->comparisons[r->comparison_count++];
 }
 
+/* A comparison that would miss a GPU this slow says little, and nobody should have to look for that. */
+#define BLIND 0.25
+
+static void note_blindness(lot_case *c, const contest *k, double detectable)
+{
+    lot_finding *f;
+
+    if (detectable <= BLIND)
+        return;
+    f = lot_case_find(c, LOT_NO_DEVICE_INDEX, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_PEER, "detectable");
+    lot_finding_place(f, k->phase, k->schedule);
+    lot_finding_number(f, detectable, BLIND, "1");
+    lot_finding_say(f, "times of %zu x %.90s vary so much that only a GPU %.0f %% slower is sure to be found",
+                    k->count, c->result->groups[k->group].name, 100 * detectable);
+}
+
 /* Notes the comparison as a whole; the belief is that of one more honest GPU against all of them but one. */
 static void note_comparison(lot_case *c, const contest *k, const lot_spread_prior *prior,
                             lot_spread_belief *belief)
@@ -225,6 +241,7 @@ static void note_comparison(lot_case *c, const contest *k, const lot_spread_prio
     /* A GPU that slow passes the threshold unless it was one of the fastest twentieth before. */
     n->detectable = lot_speed_lost(threshold + lot_spread_threshold(prior, belief, 0.05));
     n->false_alarm = c->finding_chance;
+    note_blindness(c, k, n->detectable);
 }
 
 /* Judges every entrant of a sorted contest of at least two. Only the slower half can be slow, and for all of

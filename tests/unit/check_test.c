@@ -188,6 +188,25 @@ static void one_clock_for_all(void **state)
     lot_run_free(&run);
 }
 
+/* Times that say nothing are no fault of a GPU, but must not pass for a comparison. */
+static void too_noisy(void **state)
+{
+    synthetic_random random = {3};
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 3, 0.02, 1);
+    synthetic_run_draw(&run, &random, 0.02, 0.01, 0.3);
+    check_with(&run, &plain, &r);
+    assert_true(r.comparisons[0].detectable > 0.25);
+    assert_int_equal(LOT_NO_DEVICE_INDEX, r.findings[r.finding_count - 1].device);
+    assert_string_equal("detectable", r.findings[r.finding_count - 1].measure);
+    assert_int_equal(LOT_VERDICT_INFORMATION, r.findings[r.finding_count - 1].verdict);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 /* ---- corrupt ---- */
 
 static void one_bit_in_one_pass(void **state)
@@ -802,6 +821,7 @@ int main(void)
         cmocka_unit_test(two_slow),
         cmocka_unit_test(fast_is_no_fault),
         cmocka_unit_test(one_clock_for_all),
+        cmocka_unit_test(too_noisy),
         cmocka_unit_test(one_bit_in_one_pass),
         cmocka_unit_test(wrong_weight_among_four),
         cmocka_unit_test(two_disagree),
