@@ -45,10 +45,14 @@ class Refusals(unittest.TestCase):
     def test_none_visible(self):
         self.refused("CUDA_VISIBLE_DEVICES", device="cuda:0", CUDA_VISIBLE_DEVICES="")
 
-    def test_half_types_on_a_device_without_them(self):
-        # The module has kernels from compute capability 7.5 on; older devices are refused for all types.
-        for dtype, capability in (("float16", "5.2"), ("bfloat16", "7.5"), ("float32", "7.0")):
-            self.refused(capability, arguments=["--dtype", dtype], device="cuda:0", CC=capability)
+    def test_type_that_the_device_lacks(self):
+        for arguments, capability in ((["--dtype", "float16"], "5.2"), (["--dtype", "bfloat16"], "7.5"),
+                                      (["--math", "tf32"], "7.5")):
+            with self.subTest(arguments=arguments):
+                self.refused(capability, arguments=arguments, device="cuda:0", CC=capability)
+
+    def test_device_without_kernels(self):
+        self.refused("no kernels", "6.1", device="cuda:0", CC="6.1")
 
     def test_no_driver(self):
         self.refused("driver", device="cuda:0", devices=0)

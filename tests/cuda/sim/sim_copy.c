@@ -148,18 +148,20 @@ cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned int flags)
     return host_alloc(__func__, pointer, size);
 }
 
+/* Host memory goes also where the context is broken and the call says so. */
 cudaError_t cudaFreeHost(void *pointer)
 {
-    sim_device *device;
+    sim_device *device = NULL;
     const cudaError_t error = sim_enter(__func__, &device);
 
-    if (error != cudaSuccess || pointer == NULL)
+    if (pointer == NULL)
         return sim_leave(error);
-    sim_stream_run_device(device);
+    if (error == cudaSuccess)
+        sim_stream_run_device(device);
     if (!unpin(pointer, true))
-        return sim_leave(cudaErrorInvalidValue);
+        return sim_leave(error != cudaSuccess ? error : cudaErrorInvalidValue);
     free(pointer);
-    return sim_leave(device->sticky);
+    return sim_leave(error != cudaSuccess ? error : device->sticky);
 }
 
 cudaError_t cudaHostRegister(void *pointer, size_t size, unsigned int flags)

@@ -35,19 +35,18 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
     return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
+/* A handle goes also where the context is broken and the call says so. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     sim_device *device;
     const cudaError_t error = sim_enter(__func__, &device);
 
-    if (error != cudaSuccess)
-        return sim_leave(error);
     if (!is_event(event))
-        return sim_leave(cudaErrorInvalidResourceHandle);
+        return sim_leave(error != cudaSuccess ? error : cudaErrorInvalidResourceHandle);
     event->magic = 0; /* kept, not freed: its record may still be queued, and a second use is an error */
     event->next = buried;
     buried = event;
-    return sim_leave(cudaSuccess);
+    return sim_leave(error);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
