@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/peak.h"
 #include "analysis/summary.h"
 #include "cmd/command.h"
 #include "cmd/show_json.h"
@@ -254,6 +255,38 @@ static void add_group(lot_report *report, const lot_phase_summary *group)
     cell_bytes(report, group->reserved_peak_bytes);
 }
 
+/* The SM clock at the end of the group's last row, or NaN. */
+static double clock_of(const lot_run *run, size_t index, const lot_phase_summary *group)
+{
+    double clock = NAN;
+
+    for (size_t i = run->first_phase[index]; i < run->first_phase[index + 1]; i++)
+        if (strcmp(run->phases[i].phase, group->phase) == 0 &&
+            strcmp(run->phases[i].schedule, group->schedule) == 0)
+            clock = run->phases[i].telemetry.sm_clock_mhz;
+    return clock;
+}
+
+/* Percent of peak, with the peak, its source and the clock; nothing where the model is not beyond doubt. Over
+ * the device's own time: the host's holds overheads that no peak knows of. */
+static void print_peak(const lot_run *run, size_t index, const lot_phase_summary *group)
+{
+    const lot_record_head *head = &run->devices[index];
+    const double rate = (double)head->synthetic_model.flops_per_forward / group->device.median * 1e-12;
+    const double clock = clock_of(run, index, group);
+    lot_peak peak;
+
+    if (strcmp(group->phase, "warm_forward") != 0 || !(rate > 0) ||
+        lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math, &peak) != NULL)
+        return;
+    printf("%s %s: %.1f of %.4g TFLOP/s, %.1f %% of peak (%s, dense at boost clock: %s)", group->phase,
+           or_dash(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu, peak.source);
+    if (isnan(clock))
+        printf("; SM clock not measured\n");
+    else
+        printf("; SM clock %.0f MHz\n", clock);
+}
+
 static lot_status print_groups(const lot_run *run, size_t index, lot_error *error)
 {
     static const char *const titles[] = {
@@ -274,7 +307,10 @@ static lot_status print_groups(const lot_run *run, size_t index, lot_error *erro
         lot_report_cell(&report, "%s", titles[i]);
     for (size_t i = 0; i < count; i++)
         add_group(&report, &groups[i]);
-    return print(&report, error);
+    status = print(&report, error);
+    for (size_t i = 0; status == LOT_OK && i < count; i++)
+        print_peak(run, index, &groups[i]);
+    return status;
 }
 
 static void add_row(lot_report *report, const lot_phase *row)
@@ -376,7 +412,7 @@ static lot_status read_run(const show_config *config, lot_run *run, lot_error *e
     if (run->device_count > RANKS_IN_FULL && config->rank < 0 && !config->all && !config->phases)
         return LOT_OK;
     lot_run_free(run);
-    return lot_archive_read(config->file, false, run, error);
+    return lot_archive_read(config->file, true, run, error);
 }
 
 static lot_status run(const void *options_given, lot_error *error)

@@ -2,9 +2,9 @@
  *
  *     sample_archive OUT.h5 RANKS REPEATS [KIND]
  *
- * KIND: plain (default); simulated; host (a CPU); failed (rank 1 ran out of memory and its error names rank
- * 0's host). sample_archive --spool DIR RANKS REPEATS writes
- * the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
+ * KIND: plain (default); simulated; host (a CPU); known (an H100 SXM beyond doubt, with device times); failed
+ * (rank 1 ran out of memory and its error names rank 0's host). sample_archive --spool DIR RANKS REPEATS
+ * writes the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,23 @@ static void must(lot_status status, const lot_error *error)
     exit(3);
 }
 
+static void make_known(lot_record *record)
+{
+    lot_device_facts *device = &record->head.device;
+
+    sample_text(device->name, sizeof device->name, "NVIDIA H100 80GB HBM3");
+    sample_text(device->compute_capability, sizeof device->compute_capability, "9.0");
+    device->multiprocessors = 132;
+    device->memory_bytes = INT64_C(85520809984);
+    device->power_limit_default_watts = 700;
+    device->sm_clock_max_mhz = 1980;
+    for (size_t i = 0; i < record->phase_count; i++) {
+        record->phases[i].device_seconds = 1e-4;
+        record->phases[i].telemetry.sm_clock_mhz = 1755;
+    }
+    lot_record_count(record);
+}
+
 static void make_kind(lot_record *record, const char *kind)
 {
     lot_record_head *head = &record->head;
@@ -34,6 +51,8 @@ static void make_kind(lot_record *record, const char *kind)
     } else if (strcmp(kind, "host") == 0) {
         sample_text(head->device.kind, sizeof head->device.kind, "host");
         sample_text(head->device.name, sizeof head->device.name, "Sample CPU");
+    } else if (strcmp(kind, "known") == 0) {
+        make_known(record);
     } else if (strcmp(kind, "failed") == 0 && head->identity.rank == 1) {
         record->phase_count = 4;
         lot_record_fail(record, "warm_forward", &memory);
