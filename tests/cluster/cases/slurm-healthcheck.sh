@@ -64,9 +64,10 @@ has "and says so" 'not done within the budget of 2 s' out.txt
 
 # As HealthCheckProgram.
 echo host >node1.health.args
-holds "Slurm runs it" wait_for_line '^GPULOT OK - node1' node1.health.txt 20
+wait_for_line '^GPULOT OK - node1' node1.health.txt 40
+has "Slurm runs it" '^GPULOT OK - node1' node1.health.txt
 echo "$bad --drain" >node2.health.args
-holds "Slurm runs it on a bad node" wait_for_line '^GPULOT CRITICAL - node2.*; drained ' node2.health.txt 20
+holds "Slurm runs it on a bad node" wait_for_line '^GPULOT CRITICAL - node2.*; drained ' node2.health.txt 40
 holds "which is drained, with the reason" node_is node2 "^drain.* gpulot: $bad: "
 rm node1.health.args node2.health.args
 

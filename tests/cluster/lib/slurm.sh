@@ -84,7 +84,7 @@ JobCompLoc=$SLURM_DIR/log/jobcomp
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=1,sched_min_interval=100000
+SchedulerParameters=bf_interval=1,sched_interval=2,sched_min_interval=100000
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=$SLURM_NODE_TIMEOUT
