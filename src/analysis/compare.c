@@ -28,7 +28,7 @@ typedef struct comparing {
     const lot_compare_options *options;
     const lot_baseline *before;
     const lot_baseline *after;
-    pair *pairs;
+    pair *pairs; /* room for all GPUs of both times */
     size_t pair_count;
     double tests;
     lot_compare_result *result;
@@ -84,12 +84,11 @@ static lot_change *note(comparing *c, lot_change_kind kind, const pair *p, const
 /* ---- who is who ---- */
 
 /* Both lists are sorted by UUID; twins stand in order. */
-static bool match(comparing *c)
+static void match(comparing *c)
 {
     size_t b = 0, a = 0;
 
-    c->pairs = calloc(c->before->device_count + c->after->device_count + 1, sizeof *c->pairs);
-    while (c->pairs != NULL && (b < c->before->device_count || a < c->after->device_count)) {
+    while (b < c->before->device_count || a < c->after->device_count) {
         gpu *before = b < c->before->device_count ? &c->before->devices[b] : NULL;
         gpu *after = a < c->after->device_count ? &c->after->devices[a] : NULL;
         const int order = before == NULL  ? 1
@@ -101,7 +100,6 @@ static bool match(comparing *c)
         a += order >= 0;
         c->result->matched += order == 0;
     }
-    return c->pairs != NULL;
 }
 
 static int compare_place(gpu *a, gpu *b)
@@ -489,6 +487,7 @@ static lot_status check_comparable(const lot_baseline *before, const lot_baselin
 
 static void compare_all(comparing *c)
 {
+    match(c);
     count_tests(c);
     note_places(c);
     for (size_t i = 0; i < c->pair_count; i++) {
@@ -516,11 +515,14 @@ lot_status lot_compare(const lot_baseline *before, const lot_baseline *after,
                                .good = true};
     comparing c = {.options = options, .before = before, .after = after, .result = &made};
     lot_status status = check_comparable(before, after, error);
+    pair *pairs;
 
     if (status != LOT_OK)
         return status;
-    c.no_memory = !match(&c);
-    if (!c.no_memory)
+    pairs = calloc(before->device_count + after->device_count + 1, sizeof *pairs);
+    c.pairs = pairs;
+    c.no_memory = pairs == NULL;
+    if (pairs != NULL)
         compare_all(&c);
     if (c.no_memory) {
         lot_compare_result_free(&made);
@@ -533,6 +535,6 @@ lot_status lot_compare(const lot_baseline *before, const lot_baseline *after,
             made.good = made.good && !lot_change_is_bad(made.changes[i].kind);
         *result = made;
     }
-    free(c.pairs);
+    free(pairs);
     return status;
 }

@@ -132,7 +132,7 @@ static void judge_reason(lot_case *c, size_t gpu, const lot_series *s, lot_slowd
     };
     const bool counted = !isnan(s->slowdown_seconds[reason]);
     const double seconds = counted ? s->slowdown_seconds[reason] : s->slowdown_sampled[reason];
-    const double share = seconds > s->host_seconds ? 1 : seconds / s->host_seconds; /* NaN stays NaN */
+    const double share = seconds > s->busy_seconds ? 1 : seconds / s->busy_seconds; /* NaN stays NaN */
     const bool fault = reason != LOT_SLOWDOWN_sw_power_cap;
     lot_finding *f;
 
@@ -152,6 +152,6 @@ void lot_judge_slowdown(lot_case *c)
     for (size_t i = 0; i < c->count; i++)
         for (size_t k = 0; k < c->gpus[i].seen->count; k++)
             for (int r = 0; r < LOT_SLOWDOWN_COUNT; r++)
-                if (c->gpus[i].seen->series[k].host_seconds > 0)
+                if (c->gpus[i].seen->series[k].busy_seconds > 0)
                     judge_reason(c, i, &c->gpus[i].seen->series[k], (lot_slowdown)r);
 }

@@ -163,6 +163,14 @@ static void open_series(lot_series *s, const lot_phase *row)
     s->allocated_peak_bytes = s->reserved_peak_bytes = LOT_NULL_I64;
 }
 
+/* How long the device was at work in a row: what its counters of slowed time are a share of. */
+static double busy_seconds(const lot_phase *row)
+{
+    if (isfinite(row->device_seconds) && row->device_seconds > 0)
+        return row->device_seconds;
+    return isfinite(row->host_seconds) && row->host_seconds > 0 ? row->host_seconds : 0;
+}
+
 static void add_seconds(double *sum, double seconds)
 {
     *sum = (isnan(*sum) ? 0 : *sum) + seconds;
@@ -194,7 +202,7 @@ static void add_slowdown(lot_series *s, const lot_phase *row)
             add_seconds(&s->slowdown_seconds[i], (double)spent[i] * 1e-9);
         if (t->clock_event_bits != LOT_NULL_I64)
             add_seconds(&s->slowdown_sampled[i],
-                        (reasons(t->clock_event_bits) & bits[i]) != 0 ? row->host_seconds : 0);
+                        (reasons(t->clock_event_bits) & bits[i]) != 0 ? busy_seconds(row) : 0);
     }
 }
 
@@ -221,8 +229,7 @@ static void add_row(lot_series *s, const lot_phase *row, const char *first_diges
 
     s->rows++;
     s->passes += row->passes > 0 ? row->passes : 0;
-    if (isfinite(row->host_seconds) && row->host_seconds > 0)
-        s->host_seconds += row->host_seconds;
+    s->busy_seconds += busy_seconds(row);
     add_slowdown(s, row);
     add_digest(s, row, first_digest);
     keep_most(&s->pcie_generation, t->pcie_generation);

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""What only a GPU can do wrong, through measure and check: slow, throttled, another driver; the others ok."""
+import json
+import unittest
+
+from simulated import gpulot, measure
+
+
+def checked(faults):
+    """Verdicts by rank and the whole answer for four simulated GPUs."""
+    found = {}
+
+    def look(run):
+        done = gpulot("check", run.archive, "--json")
+        found.update(status=done.returncode, result=json.loads(done.stdout), err=run.err)
+
+    measure("--repeats", 5, ranks=4, devices=4, faults=faults, keep=look)
+    return {d["rank"]: d["verdicts"] for d in found["result"]["devices"]}, found
+
+
+class OneOfFour(unittest.TestCase):
+    def expect(self, faults, rank, verdict):
+        verdicts, found = checked(faults)
+        self.assertNotIn("never fired", found["err"])
+        self.assertEqual({r: [verdict] if r == rank else ["ok"] for r in range(4)}, verdicts, found["result"]["findings"])
+        self.assertEqual(1, found["status"])
+        self.assertTrue(found["result"]["simulated"])
+        return next(f for f in found["result"]["findings"] if f["verdict"] == verdict)
+
+    def test_healthy(self):
+        verdicts, found = checked("")
+        self.assertEqual(({r: ["ok"] for r in range(4)}, 0), (verdicts, found["status"]), found["result"]["findings"])
+
+    def test_eight_percent_slow(self):
+        finding = self.expect("slow:factor=1.087,rank=1", 1, "slow")
+        self.assertEqual(("peer", "device_seconds"), (finding["evidence"], finding["measure"]))
+        self.assertLess(finding["low"], 0.08)
+        self.assertLess(abs(finding["number"] - 0.08), 0.01)
+
+    def test_throttled(self):
+        finding = self.expect("throttle:reason=hw-thermal,share=0.2,rank=2", 2, "throttled")
+        self.assertEqual("hw_thermal", finding["measure"])
+
+    def test_another_driver(self):
+        finding = self.expect("nvml-version:text=123.45,rank=3", 3, "misconfigured")
+        self.assertEqual("driver_version", finding["measure"])
+        self.assertIn("123.45", finding["text"])
+
+
+if __name__ == "__main__":
+    unittest.main()
