@@ -451,18 +451,25 @@ static lot_status hand_over(measurement *m, const char *json, size_t size, lot_e
     return lot_gathering_collect(&gathering, json, size, error);
 }
 
+/* Also after a refusal: a device that was opened is closed. */
+static void close_device(measurement *m)
+{
+    lot_error ignored;
+
+    if (m->opened && m->worker != NULL && !lot_worker_given_up(m->worker))
+        (void)lot_worker_run(m->worker, lot_protocol_close, &m->protocol, m->config.phase_timeout_seconds,
+                             NULL, NULL, &ignored);
+}
+
 /* Ends the rank's record and brings it to rank 0. LOT_OK, or what *error says is wrong with the run as a
  * whole. */
 static lot_status conclude(measurement *m, lot_error *error)
 {
     char *json = NULL;
     size_t size = 0;
-    lot_error ignored;
     lot_status status;
 
-    if (!lot_worker_given_up(m->worker) && m->opened)
-        (void)lot_worker_run(m->worker, lot_protocol_close, &m->protocol, m->config.phase_timeout_seconds,
-                             NULL, NULL, &ignored);
+    close_device(m);
     if (m->ended.status == LOT_INTERRUPTED)
         lot_record_fail(&m->record, "signal", &m->ended);
     lot_protocol_conclude(&m->protocol);
@@ -569,6 +576,7 @@ static lot_status leave(measurement *m, lot_status status, int met, lot_error *e
         (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
     error->text[0] = '\0';
     (void)fflush(NULL);
+    close_device(m);
     if (m->team.module != NULL)
         ended = m->team.module->stop(m->team.comm, met, lot_status_exit(status));
     if (!ended || given_up)
