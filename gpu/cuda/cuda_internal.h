@@ -20,10 +20,9 @@ typedef struct lot_pool {
     int64_t reserve_step_bytes;
 } lot_pool;
 
-#define LOT_STAGES      2           /* of a thread: while one is copied, the other is filled */
-#define LOT_STAGE_BYTES (512 << 10) /* enough for a copy near full speed, little enough to share out evenly  \
-                                     */
-#define LOT_BUILDERS_MOST 64        /* threads that build; the link is full long before */
+#define LOT_STAGES        2           /* of a thread: while one is copied, the other is filled */
+#define LOT_STAGE_BYTES   (512 << 10) /* enough for near full speed, easily shared out */
+#define LOT_BUILDERS_MOST 64          /* threads that build; the link is full long before */
 
 /* Page-locked buffers through which values built on the host go to the device. Thread i owns stages
  * LOT_STAGES * i and following. */

@@ -115,9 +115,12 @@ static void write_variables(lot_json_text *json)
 
     lot_json_key(json, "variables");
     lot_json_open(json, '{');
-    for (size_t i = 0; (name = lot_launch_variable(i)) != NULL; i++)
-        if (getenv(name) != NULL)
-            text_member(json, name, getenv(name));
+    for (size_t i = 0; (name = lot_launch_variable(i)) != NULL; i++) {
+        const char *value = getenv(name);
+
+        if (value != NULL)
+            text_member(json, name, value);
+    }
     lot_json_close(json, '}');
 }
 

@@ -4,7 +4,7 @@
 
 #define AT(member) offsetof(lot_measure_config, member)
 #define SIZE_MOST  INT32_MAX
-#define DAY        86400
+#define DAY        ((int64_t)86400)
 
 static const lot_option options[] = {
     {.name = "--device",
