@@ -113,6 +113,20 @@ static lot_status status_of_blas(cublasStatus_t code)
     }
 }
 
+/* Where the context has a fault, the library only says that it could not run; and its runtime is a copy of
+ * its own, so that ours may not have heard of the fault yet: waiting for the stream brings it out. */
+static cudaError_t fault_behind(const lot_device *device, cublasStatus_t code)
+{
+    cudaError_t behind = cudaGetLastError();
+
+    if (behind == cudaSuccess && device != NULL &&
+        (code == CUBLAS_STATUS_EXECUTION_FAILED || code == CUBLAS_STATUS_INTERNAL_ERROR)) {
+        behind = cudaStreamSynchronize(device->stream);
+        (void)cudaGetLastError();
+    }
+    return behind;
+}
+
 lot_status lot_blas_check(const lot_device *device, lot_error *error, const char *expression,
                           cublasStatus_t code)
 {
@@ -122,8 +136,7 @@ lot_status lot_blas_check(const lot_device *device, lot_error *error, const char
     if (code == CUBLAS_STATUS_SUCCESS)
         return LOT_OK;
     call_name(call, sizeof call, expression);
-    /* Where the context has a fault, the library only says that it could not run. */
-    behind = cudaGetLastError();
+    behind = fault_behind(device, code);
     if (behind != cudaSuccess)
         return device_error(device, error, call, behind);
     return lot_error_set(error, status_of_blas(code), call, (int64_t)code, "%s: %s", call,
