@@ -114,7 +114,7 @@ static dnnl_status_t make_descs(const lot_host_spec *spec, memory_desc desc[4])
     const dnnl_dims_t b_dims = {matmul ? 1 : spec->out_features, spec->out_features};
     const dnnl_dims_t b_strides = {matmul ? spec->out_features : 1, 1};
     const dnnl_dims_t y_dims = {spec->rows, spec->out_features};
-    const dnnl_dims_t y_strides = {spec->out_features, 1};
+    const dnnl_dims_t y_strides = {spec->y_stride, 1};
     dnnl_status_t code = make_desc(&desc[0], 2, x_dims, x_strides, spec->type);
 
     if (code == dnnl_success)

@@ -19,6 +19,7 @@ typedef struct lot_host_spec {
     int64_t rows;
     int64_t in_features;
     int64_t out_features;
+    int64_t y_stride; /* elements from one row of y to the next; more than out_features for a matmul only */
     dnnl_data_type_t type;
     lot_activation activation;
 } lot_host_spec;

@@ -304,9 +304,11 @@ static void run_layer(fixture *f, const lot_linear *l)
 static void test_layer_against_float64(void **state)
 {
     fixture *f = *state;
-    /* rows, in, out: one element, odd sizes, the small configuration, and for half types several blocks. */
-    static const int64_t shapes[][3] = {{1, 1, 1},     {1, 16, 64},   {1, 64, 16},    {3, 5, 7},
-                                        {16, 64, 256}, {16, 256, 64}, {33, 129, 257}, {3, 8192, 70}};
+    /* rows, in, out: one element, odd sizes, the small configuration, and several blocks for half types and,
+     * in the last, for float. */
+    static const int64_t shapes[][3] = {{1, 1, 1},      {1, 16, 64},   {1, 64, 16},
+                                        {3, 5, 7},      {16, 64, 256}, {16, 256, 64},
+                                        {33, 129, 257}, {3, 8192, 70}, {5, 200, 4160}};
 
     for (int threads = 1; threads <= 3; threads++) {
         f->module->close(f->device);
