@@ -12,38 +12,44 @@ static void one_line(char *text)
             *text = '?';
 }
 
-static void fill(lot_error *error, lot_status status, const char *call, int64_t code)
+/* Filled at the end, so that call and arguments may come from *error itself. */
+static void fill(lot_error *error, lot_status status, const char *call, int64_t code, const char *text)
 {
+    char name[sizeof error->call];
+
+    (void)snprintf(name, sizeof name, "%s", call);
     error->status = status;
     error->code = code;
-    (void)snprintf(error->call, sizeof error->call, "%s", call);
+    memcpy(error->call, name, sizeof name);
+    memcpy(error->text, text, sizeof error->text);
+    one_line(error->text);
 }
 
 lot_status lot_error_set(lot_error *error, lot_status status, const char *call, int64_t code,
                          const char *format, ...)
 {
+    char text[sizeof error->text] = "";
     va_list arguments;
 
-    fill(error, status, call, code);
     va_start(arguments, format);
-    (void)vsnprintf(error->text, sizeof error->text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    one_line(error->text);
+    fill(error, status, call, code, text);
     return status;
 }
 
 lot_status lot_error_errno(lot_error *error, lot_status status, const char *call, int errno_value,
                            const char *format, ...)
 {
+    char text[sizeof error->text] = "";
     va_list arguments;
     size_t used;
 
-    fill(error, status, call, errno_value);
     va_start(arguments, format);
-    (void)vsnprintf(error->text, sizeof error->text, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    used = strlen(error->text);
-    (void)snprintf(error->text + used, sizeof error->text - used, ": %s", strerror(errno_value));
-    one_line(error->text);
+    used = strlen(text);
+    (void)snprintf(text + used, sizeof text - used, ": %s", strerror(errno_value));
+    fill(error, status, call, errno_value, text);
     return status;
 }

@@ -47,6 +47,17 @@ static void test_errors_are_one_line(void **state)
     assert_int_equal(strlen(error.call), sizeof error.call - 1);
 }
 
+static void test_an_error_may_be_made_from_itself(void **state)
+{
+    lot_error error;
+
+    (void)state;
+    (void)lot_error_set(&error, LOT_IO, "open", 2, "inner");
+    (void)lot_error_set(&error, LOT_DAMAGED, error.call, error.code, "outer: %s", error.text);
+    assert_string_equal(error.call, "open");
+    assert_string_equal(error.text, "outer: inner");
+}
+
 static void test_texts_are_cut_between_characters(void **state)
 {
     char cut[6];
@@ -220,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_names_lead_back),
         cmocka_unit_test(test_errors_are_one_line),
+        cmocka_unit_test(test_an_error_may_be_made_from_itself),
         cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_a_new_record_knows_nothing),
         cmocka_unit_test(test_lists_grow),
