@@ -83,31 +83,38 @@ static bool plain(unsigned char byte)
     return byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\';
 }
 
+/* Adds the one character at `at` that does not stand for itself in JSON; returns its bytes. */
+static size_t add_character(lot_json_text *text, const char *at)
+{
+    const size_t size = lot_utf8_character(at, strnlen(at, 4));
+    char escape[8];
+
+    if (size > 1) {
+        add(text, at, size);
+        return size;
+    }
+    if (size == 0)
+        add(text, "\xEF\xBF\xBD", 3);
+    else if (*at == '"' || *at == '\\')
+        add(text, escape, (size_t)snprintf(escape, sizeof escape, "\\%c", *at));
+    else
+        add(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*at));
+    return 1;
+}
+
 static void add_string(lot_json_text *text, const char *value)
 {
-    const unsigned char *at = (const unsigned char *)value;
+    const char *at = value;
 
     add(text, "\"", 1);
     while (*at != '\0') {
         size_t size = 0;
-        char escape[8];
 
-        while (plain(at[size]))
+        while (plain((unsigned char)at[size]))
             size++;
-        if (size > 0) {
-            add(text, (const char *)at, size);
-        } else if ((size = lot_utf8_character((const char *)at, strnlen((const char *)at, 4))) > 1) {
-            add(text, (const char *)at, size);
-        } else if (size == 1) {
-            const int length = *at == '"' || *at == '\\' ? snprintf(escape, sizeof escape, "\\%c", *at)
-                                                         : snprintf(escape, sizeof escape, "\\u%04x", *at);
-
-            add(text, escape, (size_t)length);
-        } else {
-            add(text, "\xEF\xBF\xBD", 3);
-            size = 1;
-        }
-        at += size;
+        if (size > 0)
+            add(text, at, size);
+        at += size > 0 ? size : add_character(text, at);
     }
     add(text, "\"", 1);
 }

@@ -628,6 +628,11 @@ static bool is_utf8(const char *text, size_t size)
     return true;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Parses the whole text as one object; the caller deletes *root. */
 static lot_status parse(const char *json, size_t size, cJSON **root, lot_error *error)
 {
@@ -639,7 +644,7 @@ static lot_status parse(const char *json, size_t size, cJSON **root, lot_error *
     if (!is_utf8(json, size))
         return lot_error_set(error, LOT_DAMAGED, "record", 0, "record: it is not UTF-8");
     parsed = cJSON_ParseWithLengthOpts(json, size, &end, 0);
-    while (parsed != NULL && end < json + size && memchr(" \t\r\n", *end, 4) != NULL)
+    while (parsed != NULL && end < json + size && is_blank(*end))
         end++;
     if (!cJSON_IsObject(parsed) || end != json + size) {
         cJSON_Delete(parsed);
