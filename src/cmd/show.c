@@ -10,6 +10,7 @@
 #include "cmd/show_json.h"
 #include "core/units.h"
 #include "io/archive_h5.h"
+#include "io/price_json.h"
 #include "io/report.h"
 
 /* Above this the ranks' phases are not shown unless one rank is asked for, and not all ranks are listed. */
@@ -114,6 +115,24 @@ static void print_network(const lot_run *run)
     print_count(", ", "repeats", m->repeats);
     print_count(", ", "seed", m->seed);
     printf("\n");
+}
+
+/* The price fixed at launch, where there is one. */
+static lot_status print_price(const lot_run *run, lot_error *error)
+{
+    lot_launch_terms terms;
+    lot_status status;
+
+    if (run->tariff_json == NULL || run->tariff_json[0] == '\0')
+        return LOT_OK;
+    status = lot_launch_price_read(run->tariff_json, &terms, error);
+    if (status != LOT_OK)
+        return status;
+    printf("price     %" PRId64 " US cents for %" PRId64 " lots of %s and %" PRId64 " days, %" PRId64
+           " GPUs of which %" PRId64 " idle, fixed at launch from %s%s\n",
+           terms.price.total_price_cents, terms.price.lots, terms.gpu, terms.days, terms.price.gpus,
+           terms.price.idle_gpus, terms.file, terms.is_example ? " (an EXAMPLE, no tariff)" : "");
+    return LOT_OK;
 }
 
 static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, lot_error *error)
@@ -379,6 +398,9 @@ static lot_status print_tables(lot_run *run, const show_config *config, lot_erro
     if (status != LOT_OK)
         return status;
     print_network(run);
+    status = print_price(run, error);
+    if (status != LOT_OK)
+        return status;
     print_warnings(run, &ranks);
     status = print_devices(run, config, error);
     if (status == LOT_OK && run->first_phase != NULL)
