@@ -17,10 +17,11 @@
 #define MATMUL_FROM ((int64_t)1 << 21)
 
 /* oneDNN's generated matrix product ("gemm:jit") packs GEMM_SLICE input features of all output features that
- * it is given before it multiplies. Where that does not fit into the level 2 cache, a thread is up to a tenth
- * faster with the output features in blocks; with many rows it is slower, since they are packed again for
- * each block. */
+ * it is given before it multiplies, in strips of GEMM_STRIP. Where that fills more than half of the level 2
+ * cache, a thread is up to a tenth faster with the output features in blocks; with many rows it is slower,
+ * since they are packed again for each block. */
 #define GEMM_SLICE       ((int64_t)192)
+#define GEMM_STRIP       ((int64_t)24)
 #define GEMM_BLOCK_ROWS  ((int64_t)512)
 #define GEMM_BLOCK_TIMES ((int64_t)4) /* fewer blocks than this are not worth it */
 
@@ -223,11 +224,12 @@ static lot_status plan_widened(lot_device *device, lot_plan *plan, int64_t *work
 static int64_t choose_block(const lot_device *device, const lot_plan *plan)
 {
     const lot_linear *linear = &plan->linear;
-    const int64_t fitting = device->cpus.l2_bytes * 3 / 4 / (GEMM_SLICE * (int64_t)sizeof(float)) / 64 * 64;
+    const int64_t strips = device->cpus.l2_bytes / 2 / (GEMM_SLICE * GEMM_STRIP * (int64_t)sizeof(float));
+    const int64_t fitting = strips * GEMM_STRIP;
 
     if (device->threads > 1 || linear->dtype != LOT_FLOAT32 || plan->method != LOT_HOST_MATMUL ||
         strncmp(plan->blocks->name, "gemm:jit", 8) != 0 || linear->rows > GEMM_BLOCK_ROWS ||
-        linear->in_features < GEMM_SLICE || fitting < 64 || linear->out_features / fitting < GEMM_BLOCK_TIMES)
+        linear->in_features < GEMM_SLICE || strips < 2 || linear->out_features / fitting < GEMM_BLOCK_TIMES)
         return linear->out_features;
     return fitting;
 }
