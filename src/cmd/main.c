@@ -133,8 +133,9 @@ int main(int argc, char **argv)
     }
     command = find(argv[1]);
     if (command == NULL) {
-        (void)fprintf(stderr, "gpulot: unknown command '%.80s'; gpulot --help lists them\n", argv[1]);
-        return lot_status_exit(LOT_USAGE);
+        status = lot_error_set(&error, LOT_USAGE, "command", 0,
+                               "unknown command '%.80s'; gpulot --help lists them", argv[1]);
+        return finish("", status, &error);
     }
     status = run(command, argc - 2, argv + 2, &error);
     return finish(command->name, status, &error);
