@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2, realpath */
 #include "io/atomic_file.h"
 
 #include <errno.h>
@@ -241,6 +241,11 @@ static lot_status read_whole(const char *path, char **text, size_t *size, mode_t
         *mode = info.st_mode & 07777;
         (void)fclose(in);
     }
+    /* Half a text would be written back as the whole one. */
+    if (*size != (size_t)info.st_size) {
+        free(read);
+        return lot_error_set(error, LOT_IO, "read", 0, "%s could not be read to its end", path);
+    }
     read[*size] = '\0';
     *text = read;
     return LOT_OK;
@@ -289,6 +294,28 @@ static lot_status edit_locked(lot_atomic_file *file,
     return status;
 }
 
+/* The path of the file itself, to be freed: a link to it stays a link, and who comes by the link takes the
+ * same lock. What is no regular file is refused before anything is made beside it or waited for. */
+static lot_status find_file(const char *path, char **found, lot_error *error)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0) {
+        if (errno != ENOENT)
+            return lot_error_errno(error, LOT_OUTPUT, "lstat", errno, "%s", path);
+        *found = strdup(path);
+        return *found != NULL ? LOT_OK : no_memory(error, path);
+    }
+    if (stat(path, &info) != 0)
+        return lot_error_errno(error, LOT_OUTPUT, "stat", errno, "%s", path);
+    if (!S_ISREG(info.st_mode))
+        return lot_error_set(error, LOT_OUTPUT, "output", 0, "%s is not a file", path);
+    *found = realpath(path, NULL);
+    if (*found == NULL)
+        return lot_error_errno(error, LOT_OUTPUT, "realpath", errno, "%s", path);
+    return LOT_OK;
+}
+
 lot_status lot_atomic_edit(const char *path,
                            lot_status (*edit)(void *context, const char *old, size_t size, FILE *out,
                                               lot_error *error),
@@ -300,12 +327,11 @@ lot_status lot_atomic_edit(const char *path,
 
     if (file == NULL)
         return no_memory(error, path);
-    file->path = strdup(path);
-    file->folder = folder_of(path);
-    if (file->path == NULL || file->folder == NULL)
+    status = find_file(path, &file->path, error);
+    if (status == LOT_OK && (file->folder = folder_of(file->path)) == NULL)
         status = no_memory(error, path);
     if (status == LOT_OK)
-        status = lock(path, &descriptor, error);
+        status = lock(file->path, &descriptor, error);
     if (status == LOT_OK)
         status = edit_locked(file, edit, context, error);
     if (descriptor >= 0)

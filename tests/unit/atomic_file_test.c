@@ -240,6 +240,45 @@ static void test_edit_keeps_mode_and_refusals_change_nothing(void **state)
     assert_int_equal(lot_atomic_edit(folder, add_line, line, &error), LOT_OUTPUT);
 }
 
+/* A link, as /dev/stdout is one, must not become a file. */
+static void test_edit_follows_links(void **state)
+{
+    static char line[] = "through the link";
+    char through[160];
+    struct stat info;
+    lot_error error = {0};
+
+    (void)state;
+    (void)snprintf(through, sizeof through, "%s/link", folder);
+    assert_int_equal(symlink("file", through), 0);
+    assert_int_equal(lot_atomic_edit(through, add_line, line, &error), LOT_OK);
+    assert_int_equal(lines(), 62);
+    assert_int_equal(lstat(through, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(files_in_folder(), 3); /* the file, the link, and one lock for both */
+    assert_int_equal(unlink(through), 0);
+    assert_int_equal(symlink("nowhere", through), 0);
+    assert_int_equal(lot_atomic_edit(through, add_line, line, &error), LOT_OUTPUT);
+    assert_int_equal(files_in_folder(), 3);
+    assert_int_equal(unlink(through), 0);
+}
+
+static void test_edit_of_what_is_no_file(void **state)
+{
+    static char line[] = "never";
+    char pipe_path[160];
+    lot_error error = {0};
+
+    (void)state;
+    (void)snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    (void)alarm(20); /* nobody opens the other end */
+    assert_int_equal(lot_atomic_edit(pipe_path, add_line, line, &error), LOT_OUTPUT);
+    (void)alarm(0);
+    assert_int_equal(files_in_folder(), 3); /* no lock beside it */
+    assert_int_equal(unlink(pipe_path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +289,8 @@ int main(void)
         cmocka_unit_test(test_read_only_folder),
         cmocka_unit_test(test_edit_loses_nothing),
         cmocka_unit_test(test_edit_keeps_mode_and_refusals_change_nothing),
+        cmocka_unit_test(test_edit_follows_links),
+        cmocka_unit_test(test_edit_of_what_is_no_file),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
