@@ -125,6 +125,18 @@ static lot_status open_device(measurement *m, lot_error *error)
 
 /* ---- the other ranks ---- */
 
+/* A process that MPI leaves alone while its launcher has set it among others would be a run of its own, and
+ * each of the others one more, on the same file. */
+static lot_status check_team(const lot_launch *launch, const lot_team *team, lot_error *error)
+{
+    if (team->facts.size >= launch->size)
+        return LOT_OK;
+    return lot_error_set(error, LOT_LAUNCH, "MPI_Comm_size", 0,
+                         "the environment of %s says %d ranks, MPI says %d: start it with the mpirun of this "
+                         "MPI (%s), or unset what an earlier launch left",
+                         launch->launcher, launch->size, team->facts.size, team->facts.library);
+}
+
 static lot_status start_team(const lot_launch *launch, lot_team *team, double limit_seconds, lot_error *error)
 {
     const void *table = &lot_comm_alone;
@@ -616,6 +628,8 @@ static lot_status run(const void *options, lot_error *error)
         status = start_team(&m->launch, &m->team, m->config.rank_timeout_seconds, error);
     }
     if (status == LOT_OK) {
+        if (own.status == LOT_OK)
+            (void)check_team(&m->launch, &m->team, &own);
         if (m->launch.local_rank < 0 || m->launch.local_size < 0) {
             m->launch.local_rank = m->team.facts.local_rank;
             m->launch.local_size = m->team.facts.local_size;
