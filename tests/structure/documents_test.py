@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """--help, the man page and the completion name the same commands, options and choices."""
+import functools
 import re
 import shutil
 import subprocess
@@ -14,6 +15,11 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 _gpulot "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 printf '%s\n' "${COMPREPLY[@]}"
 """
+
+
+@functools.lru_cache(maxsize=None)
+def help_of(command):
+    return run(command, "--help").stdout
 
 
 def completed(*words):
@@ -48,21 +54,21 @@ class Documents(unittest.TestCase):
     def test_same_options(self):
         for command, section in man_sections().items():
             with self.subTest(command=command):
-                wanted = options_of(run(command, "--help").stdout)
+                wanted = options_of(help_of(command))
                 self.assertIn("--help", wanted)
                 self.assertEqual(wanted, re.findall(r"^\.B (--[a-z0-9-]+)", section, re.MULTILINE))
                 self.assertEqual(wanted, completed(command, "-"))
 
     def test_same_text_and_defaults(self):
         for command, section in man_sections().items():
-            printed = run(command, "--help").stdout
+            printed = help_of(command)
             for sentence in re.findall(r"\(default [^)]*\)|\(required\)", printed):
                 self.assertEqual(printed.count(sentence), section.count(sentence), f"{command}: {sentence}")
 
     def test_choices(self):
         count = 0
         for command in commands():
-            for option, values in choices_of(run(command, "--help").stdout).items():
+            for option, values in choices_of(help_of(command)).items():
                 with self.subTest(command=command, option=option):
                     self.assertEqual(values, completed(command, option, ""))
                     count += 1
@@ -84,9 +90,9 @@ class Documents(unittest.TestCase):
     def test_headings_of_usage_texts(self):
         """Each option that a usage line names is one that the command has."""
         for command in commands():
-            usage = run(command, "--help").stdout.splitlines()[0]
+            usage = help_of(command).splitlines()[0]
             for option in re.findall(r"--[a-z0-9-]+", usage):
-                self.assertIn(option, options_of(run(command, "--help").stdout), command)
+                self.assertIn(option, options_of(help_of(command)), command)
 
 
 if __name__ == "__main__":
