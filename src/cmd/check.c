@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/check.h"
-#include "analysis/localise.h"
 #include "cmd/command.h"
 #include "cmd/localise_archive.h"
 #include "cmd/observed_archive.h"
@@ -192,13 +192,20 @@ static lot_status print_findings(const lot_check_result *r, lot_error *error)
     return print(&report, error);
 }
 
+/* Undecided is also what had nothing to compare its speed with. */
+static bool bits_in_question(const lot_finding *f)
+{
+    return f->verdict == LOT_VERDICT_CORRUPT ||
+           (f->verdict == LOT_VERDICT_UNDECIDED && strcmp(f->measure, "digest") == 0);
+}
+
 /* Where the bits differ; or, where bits are in question and nothing was kept, how to find out. */
 static void print_localised(const lot_check_result *r)
 {
     bool wanted = false;
 
-    for (size_t i = 0; i < r->device_count; i++)
-        wanted |= lot_localise_wanted(&r->devices[i]);
+    for (size_t i = 0; i < r->finding_count; i++)
+        wanted |= bits_in_question(&r->findings[i]);
     if (wanted && r->localised_count == 0)
         printf("\nno sampled row says where the bits differ; gpulot measure --localise keeps some of them\n");
     for (size_t i = 0; i < r->localised_count; i++) {
