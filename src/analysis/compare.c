@@ -409,6 +409,35 @@ static void compare_series(comparing *c, const pair *p, const noise *n, const lo
     note_verdict(c, p, d);
 }
 
+/* How many series of repeats of the last GPU, whose drifts begin at `first`, have a counterpart, and how many
+ * of these were judged. */
+static size_t compared_repeats(const lot_compare_result *r, size_t first, size_t *judged)
+{
+    size_t compared = 0;
+
+    *judged = 0;
+    for (size_t i = first; i < r->drift_count; i++)
+        if (strcmp(r->drifts[i].phase, "warm_forward") == 0) {
+            compared++;
+            *judged += isnan(r->drifts[i].noise_limit) ? 0 : 1;
+        }
+    return compared;
+}
+
+/* A speed that was not judged is not a good one. A GPU without repeats is among the failed already. */
+static void note_undecided(comparing *c, const pair *p, size_t first)
+{
+    size_t judged;
+    const size_t compared = compared_repeats(c->result, first, &judged);
+
+    if (p->before == NULL || p->after == NULL || !has_repeats(p->after) || judged > 0)
+        return;
+    (void)note(c, LOT_CHANGE_UNDECIDED, p, "warm_forward", "%s",
+               compared == 0
+                   ? "its repeats have no counterpart before: another schedule, or none was measured"
+                   : "too few repeats to know their noise: its speed was not judged");
+}
+
 /* The 18 possible series of a record are the most that there can be. */
 #define SERIES_MOST 18
 
@@ -423,6 +452,7 @@ static void compare_times(comparing *c)
         c->no_memory = true;
     for (size_t i = 0; !c->no_memory && i < c->pair_count; i++) {
         const pair *p = &c->pairs[i];
+        const size_t first = c->result->drift_count;
 
         for (size_t k = 0; p->before != NULL && p->after != NULL && k < p->after->series_count; k++) {
             const lot_baseline_series *a = &p->after->series[k];
@@ -434,6 +464,7 @@ static void compare_times(comparing *c)
             compare_series(c, p, n, b, a);
             note_memory(c, p, b, a);
         }
+        note_undecided(c, p, first);
     }
     free(scratch);
 }

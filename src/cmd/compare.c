@@ -168,6 +168,15 @@ static lot_status print_changes(const lot_compare_result *r, lot_error *error)
     return LOT_OK;
 }
 
+/* Whether what is bad is nothing but speeds that could not be judged. */
+static bool only_undecided(const lot_compare_result *r)
+{
+    for (size_t i = 0; i < r->change_count; i++)
+        if (lot_change_is_bad(r->changes[i].kind) && r->changes[i].kind != LOT_CHANGE_UNDECIDED)
+            return false;
+    return true;
+}
+
 static lot_status print_text(const lot_compare_result *r, const compare_config *config, lot_error *error)
 {
     lot_status status;
@@ -179,7 +188,9 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
     status = print_changes(r, error);
     if (status == LOT_OK)
         status = print_drifts(r, config->all, error);
-    printf("\n%s\n", r->good ? "nothing got worse" : "something got worse");
+    printf("\n%s\n", r->good             ? "nothing got worse"
+                     : only_undecided(r) ? "not every speed could be judged"
+                                         : "something got worse");
     return status;
 }
 
@@ -229,7 +240,8 @@ const lot_command lot_command_compare = {
         "of\n"
         "every phase with its interval, digests that must be equal, counters of errors, and what changed in\n"
         "driver, settings and host. BEFORE is an archive or a baseline of several (gpulot baseline). Exit\n"
-        "status 1 where something got worse beyond noise and tolerance.",
+        "status 1 where something got worse beyond noise and tolerance, or the speed of a GPU could not be\n"
+        "judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(compare_config),

@@ -49,6 +49,7 @@ void lot_baseline_free(lot_baseline *baseline);
     X(LOT_CHANGE_FAILED, "failed", true, "a GPU that failed, was lost or was not measured now")              \
     X(LOT_CHANGE_WRONG, "wrong", true, "a result that is not the same, or failed its verification")          \
     X(LOT_CHANGE_SLOWER, "slower", true, "slower beyond noise and tolerance")                                \
+    X(LOT_CHANGE_UNDECIDED, "undecided", true, "a GPU whose repeats could not be set against earlier ones")  \
     X(LOT_CHANGE_ERRORS, "errors", true, "more uncorrected memory errors or remapped rows")                  \
     X(LOT_CHANGE_FASTER, "faster", false, "faster beyond noise and tolerance")                               \
     X(LOT_CHANGE_NEW, "new", false, "a GPU that was not there before")                                       \

@@ -104,6 +104,26 @@ static void the_same(void **state)
     lot_run_free(&run);
 }
 
+/* Repeats in another schedule are not the same times: nothing was compared. */
+static void another_schedule(void **state)
+{
+    lot_compare_result r;
+    lot_run before, after;
+
+    (void)state;
+    four(&before, 1);
+    four(&after, 2);
+    for (size_t i = 0; i < after.phase_count; i++)
+        if (strcmp(after.phases[i].phase, "warm_forward") == 0)
+            (void)strcpy(after.phases[i].schedule, "solo");
+    comparing(&before, &after, &r);
+    assert_false(r.good);
+    assert_non_null(strstr(change_of(&r, LOT_CHANGE_UNDECIDED)->text, "no counterpart"));
+    lot_compare_result_free(&r);
+    lot_run_free(&before);
+    lot_run_free(&after);
+}
+
 static void another_day(void **state)
 {
     lot_run before, after;
@@ -417,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same),
+        cmocka_unit_test(another_schedule),
         cmocka_unit_test(another_day),
         cmocka_unit_test(slower_and_faster),
         cmocka_unit_test(missing_and_new),
