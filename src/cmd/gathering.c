@@ -97,12 +97,15 @@ static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer
 {
     lot_status status = writer != NULL ? append(writer, own_json, own_size, seen, error) : error->status;
 
+    gathering->header.gather_seconds = 0;
     for (int rank = 1; rank < gathering->team->facts.size; rank++) {
         char *json = NULL;
         size_t size = 0;
         lot_error later = {0};
+        const double began = lot_clock_seconds();
         lot_status fetched = fetch(gathering, rank, &json, &size, &later);
 
+        gathering->header.gather_seconds += lot_clock_seconds() - began;
         if (fetched == LOT_OK && status == LOT_OK)
             fetched = append(writer, json, size, seen, &later);
         free(json);

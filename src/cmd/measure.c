@@ -48,7 +48,8 @@ typedef struct measurement {
     int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */
     char run_id[40];
     char *tariff_json;
-    int pairs;       /* pairs of ranks on the fullest host */
+    int pairs; /* pairs of ranks on the fullest host */
+    double mpi_start_seconds;
     int opened;      /* the device was asked for, whether it opened or not */
     lot_error ended; /* what ended the phases early; LOT_OK where nothing did */
 } measurement;
@@ -254,6 +255,20 @@ static lot_status introduce(measurement *m, const lot_error *mine, lot_error *er
 }
 
 /* ---- the record's fixed part ---- */
+
+/* A step of the setup. Without memory for it the record lacks it; what is measured is not worse for it. */
+static void note_step(measurement *m, const char *name, double seconds)
+{
+    lot_step *step;
+
+    lot_worker_lock(m->worker);
+    step = lot_record_add_step(&m->record);
+    if (step != NULL) {
+        (void)lot_field_copy(step->step, sizeof step->step, name);
+        step->seconds = seconds;
+    }
+    lot_worker_unlock(m->worker);
+}
 
 static void fill_identity(measurement *m)
 {
@@ -529,15 +544,21 @@ static lot_status measure_together(measurement *m, const lot_error *mine, lot_er
 {
     lot_error own = {0};
     lot_error verdict = {0};
+    double began = lot_clock_seconds();
     lot_status status = introduce(m, mine, error);
 
     if (status != LOT_OK)
         return status;
+    if (m->launch.uses_mpi)
+        note_step(m, "mpi_start", m->mpi_start_seconds);
+    note_step(m, "ledger", lot_clock_seconds() - began);
     lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
     fill_identity(m);
+    began = lot_clock_seconds();
     if (fill_variables(&m->record, &own) == LOT_OK &&
         lot_measure_config_echo(&m->config, &m->record, &own) == LOT_OK)
         (void)open_spool(m, &own);
+    note_step(m, "spool_open", lot_clock_seconds() - began);
     status = lot_comm_agree(&m->team, "spool", &own, &verdict, error);
     if (status == LOT_OK && verdict.status != LOT_OK) {
         *error = verdict;
@@ -624,8 +645,12 @@ static lot_status run(const void *options, lot_error *error)
     catch_signals();
     status = lot_launch_read(from_process, NULL, &m->launch, error);
     if (status == LOT_OK) {
+        double began;
+
         prepare(m, &own);
+        began = lot_clock_seconds();
         status = start_team(&m->launch, &m->team, m->config.rank_timeout_seconds, error);
+        m->mpi_start_seconds = lot_clock_seconds() - began;
     }
     if (status == LOT_OK) {
         if (own.status == LOT_OK)

@@ -19,7 +19,8 @@
     X(BOOL, recovered, 0, "", "made by recover from what an interrupted run left")                           \
     X(BOOL, simulated, 0, "", "at least one device is a simulator for tests: not a measurement")             \
     X(STR, ended_by, 64, "", "completed, or what ended the run early")                                       \
-    X(F64, elapsed_seconds, 0, "s", "from the start of rank 0 to the gathering")
+    X(F64, elapsed_seconds, 0, "s", "from the start of rank 0 to the gathering")                             \
+    X(F64, gather_seconds, 0, "s", "that rank 0 waited for the other ranks' records, of the gathering")
 
 typedef struct lot_run_header {
     LOT_FIELDS_DECLARE(LOT_RUN_FIELDS)
