@@ -2,13 +2,14 @@
 """An installed gpulot, and one unpacked from a package, works from where it lies."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from project import BUILD, commands
+from project import BUILD, SOURCE, commands
 
 CMAKE = os.environ.get("GPULOT_CMAKE", "cmake")
 SMALL = ["--device", "host", "--batch", "1", "--context", "16", "--width", "64", "--dtype", "float32", "--warmup", "1",
@@ -39,6 +40,8 @@ class Installed(unittest.TestCase):
         self.assertTrue((prefix / "share/bash-completion/completions/gpulot").is_file())
         for document in ("README.md", "LICENSE.txt", "CHANGELOG.md"):
             self.assertTrue((prefix / "share/doc/gpulot" / document).is_file(), document)
+        for document in re.findall(r"\]\((docs/[^)]*)\)", (SOURCE / "README.md").read_text(encoding="utf-8")):
+            self.assertTrue((prefix / "share/doc/gpulot" / document).exists(), document)
         self.assertTrue(os.access(prefix / "share/gpulot/slurm/measure.sbatch", os.R_OK))
         self.assertTrue((prefix / "share/gpulot/data/gpus.csv").is_file())
         if "measure" not in commands():
