@@ -34,6 +34,8 @@ _gpulot() {
     found=$(_gpulot_choices "$program" "$command" "$previous")
   elif [[ $word == -* ]]; then
     found=$(_gpulot_options "$program" "$command")
+  elif [ "$COMP_CWORD" = 2 ]; then
+    found=$(_gpulot_choices "$program" "$command" ACTION)
   else
     found=
   fi

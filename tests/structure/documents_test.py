@@ -79,6 +79,9 @@ class Documents(unittest.TestCase):
         self.assertEqual(["estimate"], completed("esti"))
         self.assertEqual(["--parameters"], completed("estimate", "--par"))
         self.assertEqual([], completed("estimate", "--bits", ""))
+        self.assertEqual(["check", "list"], completed("tariffs", ""))
+        self.assertEqual(["verify"], completed("manifest", "v"))
+        self.assertEqual([], completed("show", ""))
 
     def test_page_is_well_formed(self):
         if shutil.which("groff") is None:
