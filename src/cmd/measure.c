@@ -533,10 +533,8 @@ static void end_spool(measurement *m, lot_status verdict)
     if (complete)
         lot_spool_remove_folder(m->spool_folder);
     else if (m->team.facts.rank == 0 || m->spool_is_own)
-        (void)fprintf(stderr,
-                      "gpulot measure: what was measured is kept; to make an archive of it: "
-                      "gpulot recover %s --output %s\n",
-                      m->spool_folder, m->config.output);
+        lot_progress_recovery("gpulot measure: what was measured is kept; to make an archive of it",
+                              m->spool_folder, m->config.output);
 }
 
 /* From the first meeting on; *error is this rank's own so far. */

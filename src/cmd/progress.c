@@ -23,11 +23,37 @@ void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks)
     progress->began_seconds = lot_clock_seconds();
 }
 
+/* A word that bash takes as this text: in $'...' where it holds more than letters, digits and a few signs. */
+static void print_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+
+    if (text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, stderr);
+        return;
+    }
+    (void)fputs("$'", stderr);
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            (void)fprintf(stderr, "\\%03o", (unsigned)*text);
+        else
+            (void)fprintf(stderr, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
+    (void)fputc('\'', stderr);
+}
+
+void lot_progress_recovery(const char *before, const char *spool_folder, const char *output)
+{
+    (void)fprintf(stderr, "%s: gpulot recover ", before);
+    print_word(spool_folder);
+    (void)fputs(" --output ", stderr);
+    print_word(output);
+    (void)fputc('\n', stderr);
+}
+
 void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output)
 {
     if (progress->enabled)
-        (void)fprintf(stderr, "gpulot: if this run dies: gpulot recover %s --output %s\n", spool_folder,
-                      output);
+        lot_progress_recovery("gpulot: if this run dies", spool_folder, output);
 }
 
 void lot_progress_stage(lot_progress *progress, const char *stage, int64_t total)

@@ -22,6 +22,10 @@ typedef struct lot_progress {
 /* `quiet`, or a rank other than 0, shows nothing. NO_COLOR and TERM=dumb are respected. */
 void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks);
 
+/* Says on stderr, in one line that can be pasted into a shell whatever the names hold, how to make an archive
+ * of what is in `spool_folder`; `before` stands in front of it. */
+void lot_progress_recovery(const char *before, const char *spool_folder, const char *output);
+
 /* Says once how to get at what is measured if the run dies: a process that is killed cannot say it then. */
 void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output);
 
