@@ -288,8 +288,13 @@ static lot_status fingerprint_all(int top, entry_list *list, lot_manifest_summar
 static lot_status read_manifest_bytes(const char *path, char **bytes, size_t *size,
                                       lot_manifest_summary *summary, lot_error *error)
 {
-    lot_status status = lot_file_read(path, MANIFEST_BYTE_MAX, bytes, size, error);
+    struct stat facts;
+    lot_status status;
 
+    /* A pipe would be waited for without a limit. */
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
+        return lot_error_set(error, LOT_INPUT, "manifest", 0, "%s is not a file", path);
+    status = lot_file_read(path, MANIFEST_BYTE_MAX, bytes, size, error);
     return status == LOT_OK ? lot_sha256_bytes(*bytes, *size, summary->sha256, error) : status;
 }
 
