@@ -457,9 +457,10 @@ static lot_status find_origin(const char *folder, const ranks *list, origin *fro
         }
         lot_record_free(&record);
         if (from->run_id[0] != '\0')
-            break;
+            return LOT_OK;
     }
-    return LOT_OK;
+    return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds nothing of any run that can be read",
+                         folder);
 }
 
 static lot_status hand_on(const char *folder, int64_t rank, const origin *from,

@@ -55,6 +55,9 @@ static lot_status make_lost(const lot_gathering *gathering, int rank, const lot_
         lot_record_fail(&record, "gather", &lost);
         record.head.outcome.phase_rows = record.head.outcome.warm_rows = 0;
     }
+    if (strcmp(record.head.outcome.status, lot_status_name(LOT_LOST)) == 0)
+        (void)snprintf(record.head.outcome.error_text, sizeof record.head.outcome.error_text,
+                       "the rank did not hand in its record: %.200s", why->text);
     status = lot_record_json_write(&record, json, size, error);
     lot_record_free(&record);
     return status;
@@ -119,6 +122,15 @@ static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer
     return status;
 }
 
+/* What would have been a refusal at the start is a failure now: the ranks have measured, and it is kept for
+ * recover. */
+static lot_status after_measuring(lot_error *error)
+{
+    if (lot_status_exit(error->status) == lot_status_exit(LOT_USAGE))
+        error->status = LOT_IO;
+    return error->status;
+}
+
 lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
                                  lot_error *error)
 {
@@ -131,11 +143,15 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     lot_clock_utc(header->created_utc, sizeof header->created_utc);
     (void)lot_archive_create(gathering->output, &writer, &failure);
     status = write_all(gathering, writer, own_json, size, &seen, &failure);
+    gathering->lost = seen.lost;
     if (status != LOT_OK) {
         lot_archive_abandon(writer);
         *error = failure;
-        return status;
+        return after_measuring(error);
     }
+    if (seen.lost > 0 && strcmp(header->ended_by, "completed") == 0)
+        (void)snprintf(header->ended_by, sizeof header->ended_by, "completed without %d of the ranks",
+                       seen.lost);
     (void)snprintf(header->producer, sizeof header->producer, "gpulot %s", GPULOT_VERSION);
     (void)lot_field_copy(header->run_id, sizeof header->run_id, gathering->run_id);
     header->ranks = gathering->team->facts.size;
@@ -143,8 +159,10 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     header->recovered = 0;
     header->simulated = (int8_t)seen.simulated;
     status = lot_archive_finish(writer, header, gathering->tariff_json, error);
-    if (status != LOT_OK || seen.failed == 0)
-        return status;
+    if (status != LOT_OK)
+        return after_measuring(error);
+    if (seen.failed == 0)
+        return LOT_OK;
     return lot_error_set(error, LOT_RANK_FAILED, "measure", seen.failed,
                          "%d of %d ranks failed, the first is rank %lld: %s", seen.failed,
                          gathering->team->facts.size, (long long)seen.first_failed, seen.first_text);

@@ -18,6 +18,7 @@ typedef struct lot_gathering {
     lot_run_header
         header; /* label, ended_by and elapsed_seconds set by the caller; the rest is filled here */
     lot_progress *progress;
+    int lost; /* set by collect: ranks that did not answer */
 } lot_gathering;
 
 /* Rank 0: writes the archive from its own record and those of all others, asked for one after another, so

@@ -48,6 +48,7 @@ typedef struct measurement {
     int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */
     char run_id[40];
     char *tariff_json;
+    int lost;  /* rank 0: ranks that did not hand in their record */
     int pairs; /* pairs of ranks on the fullest host */
     double mpi_start_seconds;
     int opened;      /* the device was asked for, whether it opened or not */
@@ -469,6 +470,7 @@ static lot_status hand_over(measurement *m, const char *json, size_t size, lot_e
                                .spool_folder = m->spool_folder,
                                .tariff_json = m->tariff_json,
                                .progress = &m->progress};
+    lot_status status;
 
     if (m->team.facts.rank != 0)
         return lot_gathering_hand_in(&gathering, json, size, error);
@@ -480,7 +482,9 @@ static lot_status hand_over(measurement *m, const char *json, size_t size, lot_e
                                                                                               : "completed");
     gathering.header.elapsed_seconds = lot_clock_seconds() - m->protocol.epoch_seconds;
     lot_progress_stage(&m->progress, "gather", m->team.facts.size - 1);
-    return lot_gathering_collect(&gathering, json, size, error);
+    status = lot_gathering_collect(&gathering, json, size, error);
+    m->lost = gathering.lost;
+    return status;
 }
 
 /* Also after a refusal: a device that was opened is closed. */
@@ -532,7 +536,14 @@ static void end_spool(measurement *m, lot_status verdict)
     m->spool = NULL;
     if (complete)
         lot_spool_remove_folder(m->spool_folder);
-    else if (m->team.facts.rank == 0 || m->spool_is_own)
+    if (complete && m->lost > 0)
+        lot_progress_recovery(
+            "gpulot measure: the archive is there; should a lost rank have written more since, an "
+            "archive with that is made by",
+            m->spool_folder, "ANOTHER.h5");
+    if (complete)
+        return;
+    if (m->team.facts.rank == 0 || m->spool_is_own)
         lot_progress_recovery("gpulot measure: what was measured is kept; to make an archive of it",
                               m->spool_folder, m->config.output);
 }

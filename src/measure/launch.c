@@ -109,6 +109,8 @@ static int tasks_on_node(const char *list, int node)
             if (*list++ != ')')
                 return -1;
         }
+        if (tasks > INT32_MAX || times > INT32_MAX)
+            return -1;
         if (node < times)
             return (int)tasks;
         node -= (int)times;

@@ -83,7 +83,8 @@ class OneName(RanksTest):
         with both[0], both[1]:
             statuses = sorted(run.wait() for run in both)
             text = both[0].text() + both[1].text()
-        self.assertEqual(statuses, [0, 2], text)
+        # Refused before it measured, or failed after: then what it measured is kept.
+        self.assertIn(statuses, ([0, 2], [0, 3]), text)
         self.assertEqual(len(self.records()), 2)
         # The loser either saw the name taken before it measured, or keeps what it measured and says so.
         kept = [path for path in self.folder.iterdir() if path != self.output]
