@@ -63,6 +63,7 @@ test  | cmd:python3        | python3                   | test programs
 test  | python:ensurepip   | python3-venv              | the tests' own Python packages
 test  | cmd:strace         | strace                    | tests of what is loaded and written
 test  | cmd:git            | git                       | tests of the tree's structure
+test  | cmd:file           | file                      | tests of the packages
 test  | cmd:dpkg-shlibdeps | dpkg-dev                 | tests of the packages
 test  | cmd:h5dump         | hdf5-tools                | an independent reader of the archive
 test  | cmd:slurmctld      | slurm-wlm                 | tests under a real Slurm

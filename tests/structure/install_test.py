@@ -73,7 +73,7 @@ class Installed(unittest.TestCase):
         self.check(top)
 
     def test_debian_package(self):
-        for tool in ("dpkg-deb", "dpkg-shlibdeps"):
+        for tool in ("dpkg-deb", "dpkg-shlibdeps", "file"):
             if shutil.which(tool) is None:
                 self.skipTest(f"{tool} is not installed")
         package = self.pack("DEB")
