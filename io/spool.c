@@ -519,9 +519,15 @@ lot_status lot_spool_read_tariff(const char *folder, char **json, lot_error *err
         const char *value;
         size_t value_size;
 
-        if (value_of(line, (size_t)(newline - line), "tariff", &value, &value_size) &&
-            (found = strndup(value, value_size)) == NULL)
-            status = no_memory(error);
+        if (value_of(line, (size_t)(newline - line), "tariff", &value, &value_size)) {
+            found = malloc(value_size + 1);
+            if (found == NULL) {
+                status = no_memory(error);
+            } else {
+                memcpy(found, value, value_size);
+                found[value_size] = '\0';
+            }
+        }
         line = newline + 1;
     }
     free(text);
