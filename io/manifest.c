@@ -108,7 +108,8 @@ static lot_status read_link(int top, entry *item, lot_error *error)
     if ((size_t)length == sizeof target)
         return lot_error_set(error, LOT_INPUT, "readlink", 0, "%s: a link of more than 4095 bytes",
                              item->path);
-    item->link = strndup(target, (size_t)length);
+    target[length] = '\0';
+    item->link = strdup(target);
     return item->link != NULL ? LOT_OK : no_memory(error);
 }
 
