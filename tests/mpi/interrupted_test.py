@@ -8,7 +8,9 @@ from ranks import ENDLESS, SMALL, RanksTest, Started, command, main
 
 class Signals(RanksTest):
     def stop_with(self, number, to_rank=None):
-        with Started(command(2, *ENDLESS, "--quiet", "--output", self.output)) as run:
+        # The other rank hears of it at the next meeting, which is at the end of its soak.
+        soak = [*ENDLESS[:-4], "--soak", "100s" if to_rank is None else "15s", "--memory", "1%"]
+        with Started(command(2, *soak, "--quiet", "--output", self.output)) as run:
             self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14 and self.rows_on_disk(1) > 14)
             if to_rank is None:
                 run.process.send_signal(number)
