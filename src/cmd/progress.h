@@ -35,9 +35,9 @@ void lot_progress_stage(lot_progress *progress, const char *stage, int64_t total
 /* One more step of the stage is done; may be called from another thread than the rest. */
 void lot_progress_step(lot_progress *progress);
 
-/* Redraws the line; at most ten times a second. `progress` is a lot_progress, so that a waiting loop can call
+/* Redraws the line; at most ten times a second. `context` is a lot_progress, so that a waiting loop can call
  * it. */
-void lot_progress_draw(void *progress);
+void lot_progress_draw(void *context);
 
 /* Clears the line, so that a message can be printed. */
 void lot_progress_end(lot_progress *progress);
