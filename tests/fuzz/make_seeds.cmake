@@ -1,6 +1,6 @@
 # Makes seeds for the fuzz targets: a record, a spool, and bytes for the maker of HDF5 files.
 file(REMOVE_RECURSE ${SEEDS})
-foreach(name record_json spool archive tariffs tariffs_map price_json)
+foreach(name record_json spool archive tariffs tariffs_map price_json options launch)
   file(MAKE_DIRECTORY ${SEEDS}/${name})
 endforeach()
 
