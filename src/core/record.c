@@ -194,26 +194,41 @@ void lot_record_fail(lot_record *record, const char *phase, const lot_error *err
     }
 }
 
+/* The schedule whose warm rows make the medians: the last one run, so that solo and together are never mixed.
+ */
+static const char *last_schedule(const lot_record *record)
+{
+    for (size_t i = record->phase_count; i > 0; i--)
+        if (strcmp(record->phases[i - 1].phase, "warm_forward") == 0)
+            return record->phases[i - 1].schedule;
+    return "";
+}
+
 void lot_record_count(lot_record *record)
 {
     lot_outcome *outcome = &record->head.outcome;
-    double *values = record->phase_count == 0 ? NULL : calloc(2 * record->phase_count, sizeof *values);
-    size_t warm = 0;
+    const char *schedule = last_schedule(record);
+    const size_t rows = record->phase_count;
+    double *values = rows == 0 ? NULL : calloc(2 * rows, sizeof *values);
+    size_t count = 0;
 
-    outcome->phase_rows = (int64_t)record->phase_count;
+    outcome->phase_rows = (int64_t)rows;
     outcome->warm_rows = 0;
-    for (size_t i = 0; i < record->phase_count; i++)
-        if (strcmp(record->phases[i].phase, "warm_forward") == 0)
-            outcome->warm_rows++;
-    if (values == NULL)
-        return;
-    for (size_t i = 0; i < record->phase_count; i++)
-        if (strcmp(record->phases[i].phase, "warm_forward") == 0) {
-            values[warm] = record->phases[i].host_seconds;
-            values[record->phase_count + warm++] = record->phases[i].device_seconds;
-        }
-    outcome->warm_median_seconds = lot_stats_median(values, warm);
-    outcome->warm_median_device_seconds = lot_stats_median(values + record->phase_count, warm);
+    for (size_t i = 0; i < rows; i++) {
+        const lot_phase *phase = &record->phases[i];
+
+        if (strcmp(phase->phase, "warm_forward") != 0)
+            continue;
+        outcome->warm_rows++;
+        if (values == NULL || strcmp(phase->schedule, schedule) != 0)
+            continue;
+        values[count] = phase->host_seconds;
+        values[rows + count++] = phase->device_seconds;
+    }
+    if (values != NULL) {
+        outcome->warm_median_seconds = lot_stats_median(values, count);
+        outcome->warm_median_device_seconds = lot_stats_median(values + rows, count);
+    }
     free(values);
 }
 

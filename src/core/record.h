@@ -229,7 +229,8 @@ lot_difference *lot_record_add_difference(lot_record *record);
 /* Notes an error: appended to the errors, and the first one also in the outcome. */
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error);
 
-/* Fills the outcome's counts and medians from the phase rows. */
+/* Fills the outcome's counts and medians from the phase rows; the medians are of the last schedule's warm
+ * rows. */
 void lot_record_count(lot_record *record);
 
 /* Checks what must hold in every record, before it is written and after it was read: rank within size, known

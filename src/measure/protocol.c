@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "core/stats.h"
 #include "measure/host.h"
 #include "measure/reference.h"
 #include "measure/rows.h"
@@ -403,42 +402,6 @@ lot_status lot_protocol_close(void *context, lot_error *error)
     return status;
 }
 
-/* The schedule whose warm rows make the median: the last one run, so that solo and together are never mixed.
- */
-static const char *last_schedule(const lot_record *record)
-{
-    for (size_t i = record->phase_count; i > 0; i--)
-        if (strcmp(record->phases[i - 1].phase, "warm_forward") == 0)
-            return record->phases[i - 1].schedule;
-    return "";
-}
-
-static void medians(const lot_record *record, lot_outcome *outcome)
-{
-    const char *schedule = last_schedule(record);
-    double *host = malloc((record->phase_count + 1) * sizeof *host);
-    double *device = malloc((record->phase_count + 1) * sizeof *device);
-    size_t count = 0;
-    int64_t warm = 0;
-
-    for (size_t i = 0; i < record->phase_count; i++)
-        warm += strcmp(record->phases[i].phase, "warm_forward") == 0;
-    for (size_t i = 0; host != NULL && device != NULL && i < record->phase_count; i++)
-        if (strcmp(record->phases[i].phase, "warm_forward") == 0 &&
-            strcmp(record->phases[i].schedule, schedule) == 0) {
-            host[count] = record->phases[i].host_seconds;
-            device[count++] = record->phases[i].device_seconds;
-        }
-    outcome->phase_rows = (int64_t)record->phase_count;
-    outcome->warm_rows = warm;
-    if (host != NULL && device != NULL) {
-        outcome->warm_median_seconds = lot_stats_median(host, count);
-        outcome->warm_median_device_seconds = lot_stats_median(device, count);
-    }
-    free(host);
-    free(device);
-}
-
 /* A wrong result is an error of the rank like any other, found last. */
 static void judge(lot_protocol *p)
 {
@@ -474,7 +437,7 @@ void lot_protocol_conclude(lot_protocol *protocol)
     lot_outcome *outcome = &protocol->record->head.outcome;
 
     judge(protocol);
-    medians(protocol->record, outcome);
+    lot_record_count(protocol->record);
     outcome->elapsed_seconds = lot_clock_seconds() - protocol->epoch_seconds;
     if (outcome->status[0] == '\0')
         (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_OK));

@@ -89,8 +89,6 @@ class Includes(unittest.TestCase):
         """A file's name is its module's name; a header may share it with its source only in one folder."""
         homes = collections.defaultdict(set)
         for path in sources(*C):
-            if path.stem == "placeholder":
-                continue
             homes[path.stem].add(path.parent)
         twice = {stem: sorted(map(str, where)) for stem, where in homes.items()
                  if len(where) > 1 and not is_command(where)}

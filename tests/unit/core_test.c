@@ -175,6 +175,29 @@ static void test_the_first_error_makes_the_outcome(void **state)
     lot_record_free(&record);
 }
 
+static void test_medians_are_of_the_last_schedule(void **state)
+{
+    static const struct {
+        const char *schedule;
+        double seconds;
+    } rows[] = {{"solo", 1}, {"solo", 2}, {"solo", 3}, {"together", 10}, {"together", 30}, {"together", 20}};
+    lot_record record;
+
+    (void)state;
+    lot_record_init(&record);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        lot_phase *phase = lot_record_add_phase(&record);
+
+        strcpy(phase->phase, "warm_forward");
+        strcpy(phase->schedule, rows[i].schedule);
+        phase->host_seconds = rows[i].seconds;
+    }
+    lot_record_count(&record);
+    assert_int_equal(record.head.outcome.warm_rows, 6);
+    assert_true(record.head.outcome.warm_median_seconds == 20);
+    lot_record_free(&record);
+}
+
 static void test_a_run_is_indexed_by_rank(void **state)
 {
     lot_record_head devices[3];
@@ -237,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_lists_grow),
         cmocka_unit_test(test_check_finds_each_fault),
         cmocka_unit_test(test_the_first_error_makes_the_outcome),
+        cmocka_unit_test(test_medians_are_of_the_last_schedule),
         cmocka_unit_test(test_a_run_is_indexed_by_rank),
         cmocka_unit_test(test_units),
     };
