@@ -158,15 +158,6 @@ static lot_status start_team(const lot_launch *launch, lot_team *team, double li
     return team->module->start(&team->comm, &team->facts, error);
 }
 
-static void set_vote(lot_vote *vote, int rank, const lot_error *error)
-{
-    vote->status = error->status;
-    vote->rank = rank;
-    vote->code = error->code;
-    (void)snprintf(vote->call, sizeof vote->call, "%s", error->call);
-    (void)snprintf(vote->text, sizeof vote->text, "%s", error->text);
-}
-
 /* Rank 0 hears all hellos, checks them and what only it checks, and answers. */
 static lot_status welcome_all(const lot_team *team, const lot_hello *mine, int allow_shared,
                               lot_status (*last_check)(void *context, lot_error *error), void *context,
@@ -185,7 +176,7 @@ static lot_status welcome_all(const lot_team *team, const lot_hello *mine, int a
         status = lot_ledger_check(hellos, size, allow_shared, &found);
     if (status == LOT_OK && last_check != NULL)
         (void)last_check(context, &found);
-    set_vote(&welcome->vote, 0, &found);
+    lot_comm_vote(&welcome->vote, 0, &found);
     lot_ledger_run_id(welcome->run_id, sizeof welcome->run_id);
     welcome->pairs = lot_ledger_pairs(hellos, size);
     free(hellos);
@@ -240,7 +231,7 @@ static lot_status introduce(measurement *m, const lot_error *mine, lot_error *er
     lot_status status;
 
     memset(&hello, 0, sizeof hello);
-    set_vote(&hello.vote, 0, mine);
+    lot_comm_vote(&hello.vote, 0, mine);
     hello.config_digest = lot_measure_config_digest(&m->config);
     hello.local_rank = m->launch.local_rank;
     hello.ordinal = (int32_t)device->ordinal;
@@ -696,7 +687,7 @@ static lot_status refused(lot_error *error)
     if (start_team(&launch, &team, 60, &later) != LOT_OK)
         return status;
     memset(&hello, 0, sizeof hello);
-    set_vote(&hello.vote, 0, error);
+    lot_comm_vote(&hello.vote, 0, error);
     (void)meet_first(&team, &hello, 1, NULL, NULL, &welcome, &later);
     if (team.facts.rank == 0)
         *error = later;

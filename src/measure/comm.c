@@ -78,7 +78,7 @@ static void worst_of(const lot_vote *votes, int size, lot_vote *worst)
             *worst = votes[i];
 }
 
-static void set_vote(lot_vote *vote, int rank, const lot_error *error)
+void lot_comm_vote(lot_vote *vote, int rank, const lot_error *error)
 {
     memset(vote, 0, sizeof *vote);
     vote->status = error->status;
@@ -100,7 +100,7 @@ static lot_status count_votes(const lot_team *team, const char *point, lot_vote 
     status = team->module->gather(team->comm, point, vote, sizeof *vote, votes, team->limit_seconds, error);
     worst_of(votes, size, vote);
     if (status != LOT_OK && lot_status_exit((lot_status)vote->status) <= lot_status_exit(status))
-        set_vote(vote, 0, error);
+        lot_comm_vote(vote, 0, error);
     free(votes);
     return LOT_OK;
 }
@@ -111,7 +111,7 @@ lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_err
     lot_vote vote;
     lot_status status;
 
-    set_vote(&vote, team->facts.rank, mine);
+    lot_comm_vote(&vote, team->facts.rank, mine);
     status = team->facts.rank == 0 ? count_votes(team, point, &vote, error)
                                    : team->module->gather(team->comm, point, &vote, sizeof vote, NULL,
                                                           team->limit_seconds, error);

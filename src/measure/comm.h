@@ -68,6 +68,9 @@ typedef struct lot_vote {
     char text[512];
 } lot_vote;
 
+/* Fills *vote with a rank's error; status LOT_OK where all is well. */
+void lot_comm_vote(lot_vote *vote, int rank, const lot_error *error);
+
 /* A started communicator with what belongs to it. */
 typedef struct lot_team {
     const lot_comm_module *module;
