@@ -18,27 +18,14 @@
 
 /* ---- writing ---- */
 
-static void member_number(lot_json_text *t, const char *name, double value)
-{
-    lot_json_key(t, name);
-    lot_json_number(t, value);
-}
-
-static void member_integer(lot_json_text *t, const char *name, int64_t value)
-{
-    lot_json_key(t, name);
-    lot_json_integer(t, value);
-}
-
 static void write_head(lot_json_text *t, const lot_baseline *b)
 {
     lot_json_open(t, '{');
-    lot_json_key(t, "schema");
-    lot_json_string(t, LOT_BASELINE_SCHEMA);
-    member_integer(t, "schema_version", LOT_BASELINE_SCHEMA_VERSION);
-    member_integer(t, "archives", b->archives);
-    member_integer(t, "simulated", b->simulated);
-    member_integer(t, "devices", (int64_t)b->device_count);
+    lot_json_member_text(t, "schema", LOT_BASELINE_SCHEMA);
+    lot_json_member_integer(t, "schema_version", LOT_BASELINE_SCHEMA_VERSION);
+    lot_json_member_integer(t, "archives", b->archives);
+    lot_json_member_integer(t, "simulated", b->simulated);
+    lot_json_member_integer(t, "devices", (int64_t)b->device_count);
     lot_json_close(t, '}');
 }
 
@@ -47,26 +34,26 @@ static void write_series(lot_json_text *t, const lot_baseline_series *s)
     lot_json_open(t, '{');
     lot_json_key(t, "phase");
     lot_json_string(t, s->phase);
-    lot_json_key(t, "schedule");
+    lot_json_key(t, "schedule"); /* an empty one stays a text */
     lot_json_string(t, s->schedule);
-    member_integer(t, "archives", s->archives);
-    member_integer(t, "rows", s->rows);
-    member_number(t, "host_seconds", s->seconds[0]);
-    member_number(t, "device_seconds", s->seconds[1]);
-    member_number(t, "host_repeat_spread", s->repeat_spread[0]);
-    member_number(t, "device_repeat_spread", s->repeat_spread[1]);
-    member_number(t, "host_archive_spread", s->archive_spread[0]);
-    member_number(t, "device_archive_spread", s->archive_spread[1]);
-    member_integer(t, "allocated_peak_bytes", s->allocated_peak_bytes);
-    member_integer(t, "reserved_peak_bytes", s->reserved_peak_bytes);
+    lot_json_member_integer(t, "archives", s->archives);
+    lot_json_member_integer(t, "rows", s->rows);
+    lot_json_member_number(t, "host_seconds", s->seconds[0]);
+    lot_json_member_number(t, "device_seconds", s->seconds[1]);
+    lot_json_member_number(t, "host_repeat_spread", s->repeat_spread[0]);
+    lot_json_member_number(t, "device_repeat_spread", s->repeat_spread[1]);
+    lot_json_member_number(t, "host_archive_spread", s->archive_spread[0]);
+    lot_json_member_number(t, "device_archive_spread", s->archive_spread[1]);
+    lot_json_member_integer(t, "allocated_peak_bytes", s->allocated_peak_bytes);
+    lot_json_member_integer(t, "reserved_peak_bytes", s->reserved_peak_bytes);
     lot_json_close(t, '}');
 }
 
 static void write_times(lot_json_text *t, const lot_baseline_device *d)
 {
     lot_json_open(t, '{');
-    member_integer(t, "archives", d->archives);
-    member_integer(t, "digests_agree", d->digests_agree);
+    lot_json_member_integer(t, "archives", d->archives);
+    lot_json_member_integer(t, "digests_agree", d->digests_agree);
     lot_json_key(t, "phases");
     lot_json_open(t, '[');
     for (size_t i = 0; i < d->series_count; i++)

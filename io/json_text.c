@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/field.h"
 #include "core/utf8.h"
 
 #define EXACT_INTEGER (INT64_C(1) << 53)
@@ -185,4 +186,34 @@ void lot_json_raw(lot_json_text *text, const char *json, size_t size)
 {
     separate(text);
     add(text, json, size);
+}
+
+void lot_json_member_text(lot_json_text *text, const char *name, const char *value)
+{
+    lot_json_key(text, name);
+    if (value[0] == '\0')
+        lot_json_null(text);
+    else
+        lot_json_string(text, value);
+}
+
+void lot_json_member_integer(lot_json_text *text, const char *name, int64_t value)
+{
+    lot_json_key(text, name);
+    if (value == LOT_NULL_I64)
+        lot_json_null(text);
+    else
+        lot_json_integer(text, value);
+}
+
+void lot_json_member_number(lot_json_text *text, const char *name, double value)
+{
+    lot_json_key(text, name);
+    lot_json_number(text, value);
+}
+
+void lot_json_member_bool(lot_json_text *text, const char *name, bool value)
+{
+    lot_json_key(text, name);
+    lot_json_bool(text, value);
 }

@@ -60,4 +60,10 @@ void lot_json_null(lot_json_text *text);
 /* JSON that is complete already, unchanged. */
 void lot_json_raw(lot_json_text *text, const char *json, size_t size);
 
+/* A key with its value. What is not known is null: an empty text, LOT_NULL_I64, NaN. */
+void lot_json_member_text(lot_json_text *text, const char *name, const char *value);
+void lot_json_member_integer(lot_json_text *text, const char *name, int64_t value);
+void lot_json_member_number(lot_json_text *text, const char *name, double value);
+void lot_json_member_bool(lot_json_text *text, const char *name, bool value);
+
 #endif

@@ -30,16 +30,6 @@ static const lot_option options[] = {
      .help = "accepted for likeness with other commands: the answer is always JSON"},
 };
 
-/* A member that is a text, or null where it is empty. */
-static void text_member(lot_json_text *json, const char *key, const char *value)
-{
-    lot_json_key(json, key);
-    if (value[0] == '\0')
-        lot_json_null(json);
-    else
-        lot_json_string(json, value);
-}
-
 static void field_member(lot_json_text *json, const lot_field *field, const void *record)
 {
     const char *at = (const char *)record + field->offset;
@@ -91,8 +81,8 @@ static void write_mpi(lot_json_text *json)
         else
             (void)lot_error_set(&error, LOT_MODULE_ABI, "dlopen", 0, "the module mpi is of another version");
     }
-    text_member(json, "mpi_library", name);
-    text_member(json, "mpi_reason", error.text);
+    lot_json_member_text(json, "mpi_library", name);
+    lot_json_member_text(json, "mpi_reason", error.text);
 }
 
 static void write_host(lot_json_text *json, const lot_environment *environment)
@@ -103,8 +93,8 @@ static void write_host(lot_json_text *json, const lot_environment *environment)
     (void)lot_host_cpus(cpus, sizeof cpus);
     lot_json_key(json, "host");
     lot_json_open(json, '{');
-    text_member(json, "name", host);
-    text_member(json, "cpu_list", cpus);
+    lot_json_member_text(json, "name", host);
+    lot_json_member_text(json, "cpu_list", cpus);
     section_members(json, "environment", environment, false);
     lot_json_close(json, '}');
 }
@@ -119,7 +109,7 @@ static void write_variables(lot_json_text *json)
         const char *value = getenv(name);
 
         if (value != NULL)
-            text_member(json, name, value);
+            lot_json_member_text(json, name, value);
     }
     lot_json_close(json, '}');
 }
@@ -127,9 +117,9 @@ static void write_variables(lot_json_text *json)
 /* A list of null devices means that nobody looked; an empty one that there is none. */
 static void write_devices(lot_json_text *json, const lot_device_list *list, const lot_error *error)
 {
-    text_member(json, "device_driver_version", list->driver_version);
-    text_member(json, "device_runtime_version", list->runtime_version);
-    text_member(json, "device_library_version", list->library_version);
+    lot_json_member_text(json, "device_driver_version", list->driver_version);
+    lot_json_member_text(json, "device_runtime_version", list->runtime_version);
+    lot_json_member_text(json, "device_library_version", list->library_version);
     lot_json_key(json, "devices");
     if (error->text[0] != '\0') {
         lot_json_null(json);
@@ -142,7 +132,7 @@ static void write_devices(lot_json_text *json, const lot_device_list *list, cons
         }
         lot_json_close(json, ']');
     }
-    text_member(json, "devices_reason", error->text);
+    lot_json_member_text(json, "devices_reason", error->text);
 }
 
 /* A device that is not available is a valid answer: *error then says why, for the answer's text. */
@@ -180,9 +170,9 @@ static lot_status run(const void *options_given, lot_error *error)
         lot_archive_hdf5_version(hdf5, sizeof hdf5);
         look_for_devices(config->device, list, &found);
         lot_json_open(&json, '{');
-        text_member(&json, "tool", "gpulot " GPULOT_VERSION);
+        lot_json_member_text(&json, "tool", "gpulot " GPULOT_VERSION);
         write_mpi(&json);
-        text_member(&json, "hdf5_version", hdf5);
+        lot_json_member_text(&json, "hdf5_version", hdf5);
         write_devices(&json, list, &found);
         write_host(&json, &record.head.environment);
         write_variables(&json);

@@ -6,57 +6,33 @@
 #include "analysis/summary.h"
 #include "io/record_json.h"
 
-static void add_integer(lot_json_text *text, const char *name, int64_t value)
-{
-    lot_json_key(text, name);
-    if (value < 0)
-        lot_json_null(text);
-    else
-        lot_json_integer(text, value);
-}
-
-static void add_number(lot_json_text *text, const char *name, double value)
-{
-    lot_json_key(text, name);
-    lot_json_number(text, value);
-}
-
-static void add_string(lot_json_text *text, const char *name, const char *value)
-{
-    lot_json_key(text, name);
-    if (value[0] == '\0')
-        lot_json_null(text);
-    else
-        lot_json_string(text, value);
-}
-
 static void add_time(lot_json_text *text, const char *name, const lot_time_summary *time)
 {
     lot_json_key(text, name);
     lot_json_open(text, '{');
-    add_number(text, "median", time->median);
-    add_number(text, "interval_low", time->interval.low);
-    add_number(text, "interval_high", time->interval.high);
-    add_number(text, "interval_coverage", time->interval.coverage);
-    add_number(text, "least", time->least);
-    add_number(text, "most", time->most);
+    lot_json_member_number(text, "median", time->median);
+    lot_json_member_number(text, "interval_low", time->interval.low);
+    lot_json_member_number(text, "interval_high", time->interval.high);
+    lot_json_member_number(text, "interval_coverage", time->interval.coverage);
+    lot_json_member_number(text, "least", time->least);
+    lot_json_member_number(text, "most", time->most);
     lot_json_close(text, '}');
 }
 
 static void add_group(lot_json_text *text, const lot_phase_summary *group)
 {
     lot_json_open(text, '{');
-    add_string(text, "phase", group->phase);
-    add_string(text, "schedule", group->schedule);
-    add_integer(text, "rows", (int64_t)group->rows);
-    add_integer(text, "passes", group->passes);
+    lot_json_member_text(text, "phase", group->phase);
+    lot_json_member_text(text, "schedule", group->schedule);
+    lot_json_member_integer(text, "rows", (int64_t)group->rows);
+    lot_json_member_integer(text, "passes", group->passes);
     add_time(text, "host_seconds", &group->host);
     add_time(text, "device_seconds", &group->device);
-    add_number(text, "flops_per_second", group->flops_per_second);
-    add_integer(text, "allocated_end_bytes", group->allocated_bytes);
-    add_integer(text, "reserved_end_bytes", group->reserved_bytes);
-    add_integer(text, "allocated_peak_bytes", group->allocated_peak_bytes);
-    add_integer(text, "reserved_peak_bytes", group->reserved_peak_bytes);
+    lot_json_member_number(text, "flops_per_second", group->flops_per_second);
+    lot_json_member_integer(text, "allocated_end_bytes", group->allocated_bytes);
+    lot_json_member_integer(text, "reserved_end_bytes", group->reserved_bytes);
+    lot_json_member_integer(text, "allocated_peak_bytes", group->allocated_peak_bytes);
+    lot_json_member_integer(text, "reserved_peak_bytes", group->reserved_peak_bytes);
     lot_json_close(text, '}');
 }
 
@@ -90,23 +66,22 @@ static lot_status add_rank(lot_json_text *text, const lot_run *run, size_t index
     lot_status status = LOT_OK;
 
     lot_json_open(text, '{');
-    add_integer(text, "rank", head->identity.rank);
-    add_string(text, "host", head->identity.host);
-    add_string(text, "device_kind", head->device.kind);
-    add_string(text, "device_name", head->device.name);
-    add_string(text, "device_uuid", head->device.uuid);
-    lot_json_key(text, "simulated");
-    lot_json_bool(text, head->device.simulated == 1);
-    add_string(text, "status", head->outcome.status);
-    add_string(text, "failed_phase", head->outcome.failed_phase);
-    add_string(text, "error_text", head->outcome.error_text);
+    lot_json_member_integer(text, "rank", head->identity.rank);
+    lot_json_member_text(text, "host", head->identity.host);
+    lot_json_member_text(text, "device_kind", head->device.kind);
+    lot_json_member_text(text, "device_name", head->device.name);
+    lot_json_member_text(text, "device_uuid", head->device.uuid);
+    lot_json_member_bool(text, "simulated", head->device.simulated == 1);
+    lot_json_member_text(text, "status", head->outcome.status);
+    lot_json_member_text(text, "failed_phase", head->outcome.failed_phase);
+    lot_json_member_text(text, "error_text", head->outcome.error_text);
     lot_json_key(text, "verified");
     if (head->verification.passed < 0)
         lot_json_null(text);
     else
         lot_json_bool(text, head->verification.passed == 1);
-    add_number(text, "warm_median_seconds", head->outcome.warm_median_seconds);
-    add_number(text, "warm_median_device_seconds", head->outcome.warm_median_device_seconds);
+    lot_json_member_number(text, "warm_median_seconds", head->outcome.warm_median_seconds);
+    lot_json_member_number(text, "warm_median_device_seconds", head->outcome.warm_median_device_seconds);
     if (run->first_phase != NULL)
         status = add_phases(text, run, index, every_row, error);
     lot_json_close(text, '}');
@@ -118,10 +93,8 @@ static void add_head(lot_json_text *text, const lot_run *run)
     lot_json_open(text, '{');
     lot_json_key(text, "run");
     lot_json_object(text, lot_run_header_fields(), &run->header);
-    lot_json_key(text, "sealed");
-    lot_json_bool(text, run->sealed);
-    lot_json_key(text, "representative");
-    lot_json_bool(text, false);
+    lot_json_member_bool(text, "sealed", run->sealed);
+    lot_json_member_bool(text, "representative", false);
     lot_json_key(text, "notes");
     lot_json_open(text, '[');
     lot_json_string(
