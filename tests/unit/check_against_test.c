@@ -1,0 +1,130 @@
+/* An earlier archive and expected rates. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/checking.h"
+
+/* Against an earlier archive of `earlier_gpus` GPUs that say `digest`. */
+static void against(lot_run *run, size_t earlier_gpus, const char *digest, const unsigned *verdicts)
+{
+    lot_check_options options = plain;
+    lot_observed_run earlier;
+    lot_check_result r;
+    lot_error error;
+    lot_run before;
+
+    synthetic_run_make(&before, earlier_gpus, 5, 0.02, 1);
+    for (size_t i = 0; i < earlier_gpus; i++)
+        set_digest(&before, i, digest);
+    lot_observed_init(&earlier);
+    assert_int_equal(LOT_OK, lot_observed_from_run(&earlier, &before, &error));
+    options.against = &earlier;
+    check_with(run, &options, &r);
+    for (size_t i = 0; i < run->device_count; i++)
+        assert_int_equal(verdicts[i], verdict_of(&r, (int64_t)i));
+    lot_check_result_free(&r);
+    lot_observed_free(&earlier);
+    lot_run_free(&before);
+    lot_run_free(run);
+}
+
+static void golden_digest(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 2, 5, 0.02, 1);
+    set_digest(&run, 1, OTHER);
+    against(&run, 1, OTHER, (const unsigned[]){BIT(CORRUPT), OK}); /* 2 of 3 voices */
+    synthetic_run_make(&run, 2, 5, 0.02, 1);
+    set_digest(&run, 1, OTHER);
+    against(&run, 1, THIRD, (const unsigned[]){BIT(UNDECIDED), BIT(UNDECIDED)});
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    against(&run, 2, OTHER, (const unsigned[]){BIT(CORRUPT)});
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    against(&run, 1, OTHER, (const unsigned[]){BIT(UNDECIDED)});
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    against(&run, 1, "0123456789abcdef", (const unsigned[]){OK}); /* alone, but compared */
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    synthetic_run_slow(&run, 0, 0.15);
+    against(&run, 1, "0123456789abcdef", (const unsigned[]){BIT(SLOW)});
+    four(&run);
+    against(&run, 1, OTHER,
+            (const unsigned[]){BIT(UNDECIDED), BIT(UNDECIDED), BIT(UNDECIDED), BIT(UNDECIDED)});
+}
+
+static void expectations(void **state)
+{
+    lot_expectation rate = {.model = "NVIDIA H200",
+                            .dtype = "bfloat16",
+                            .math = "ieee",
+                            .batch = LOT_NULL_I64,
+                            .context = LOT_NULL_I64,
+                            .width = 4096,
+                            .hidden = LOT_NULL_I64,
+                            .tolerance = 0.05,
+                            .source = "a test"};
+    const lot_expectations list = {&rate, 1};
+    lot_check_options options = plain;
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    options.expectations = &list;
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    rate.flops_per_second = (double)run.devices[0].synthetic_model.flops_per_forward / 0.0195;
+    check_with(&run, &options, &r); /* 2.5 % below, 5 % allowed */
+    assert_int_equal(OK, verdict_of(&r, 0));
+    lot_check_result_free(&r);
+    rate.flops_per_second *= 1.05;
+    check_with(&run, &options, &r);
+    assert_int_equal(BIT(SLOW), verdict_of(&r, 0));
+    assert_int_equal(LOT_EVIDENCE_EXPECTATION, finding_of(&r, 0, LOT_VERDICT_SLOW)->evidence);
+    lot_check_result_free(&r);
+    rate.width = 4097; /* of other work: says nothing */
+    check_with(&run, &options, &r);
+    assert_int_equal(BIT(UNDECIDED), verdict_of(&r, 0));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+static void simulator_against_real(void **state)
+{
+    lot_check_options options = plain;
+    lot_observed_run one, other;
+    lot_check_result r;
+    lot_error error = {.status = LOT_OK};
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    lot_observed_init(&one);
+    lot_observed_init(&other);
+    assert_int_equal(LOT_OK, lot_observed_from_run(&one, &run, &error));
+    assert_int_equal(LOT_OK, lot_observed_from_run(&other, &run, &error));
+    other.header.simulated = 1;
+    options.against = &other;
+    assert_int_equal(LOT_INPUT, lot_check(&one, &options, &r, &error));
+    assert_non_null(strstr(error.text, "simulator"));
+    lot_observed_free(&one);
+    lot_observed_free(&other);
+    lot_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_digest),
+        cmocka_unit_test(expectations),
+        cmocka_unit_test(simulator_against_real),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+/* A GPU's own repeats: drift, clusters, the soak, and reasons for slowing down. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/checking.h"
+
+static void throttled(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    for (size_t k = 0; k < 5; k++) {
+        synthetic_run_warm(&run, 1, k)->telemetry.throttle_hw_thermal_nanoseconds = 2000000; /* 10 % */
+        synthetic_run_warm(&run, 2, k)->telemetry.throttle_sw_power_cap_nanoseconds = 15000000;
+        synthetic_run_warm(&run, 3, k)->telemetry.throttle_hw_power_brake_nanoseconds = 0;
+        synthetic_run_warm(&run, 3, k)->telemetry.clock_event_bits = 0x80; /* an event of no length */
+    }
+    EXPECT(&run, OK, BIT(THROTTLED), OK, OK);
+}
+
+/* Without counters the state at the end of each row speaks. */
+static void throttled_by_state(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    for (size_t k = 0; k < 5; k++)
+        synthetic_run_warm(&run, 0, k)->telemetry.clock_event_bits = k == 2 ? 0x20 : 0x04;
+    EXPECT(&run, BIT(THROTTLED), OK, OK, OK);
+}
+
+static void drifting(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 20, 0.02, 1);
+    for (size_t k = 0; k < 20; k++) /* 6 % over the repeats, with a little up and down */
+        synthetic_run_warm(&run, 2, k)->device_seconds =
+            0.0195 * (1 + 0.003 * (double)k) * (k % 2 ? 1.001 : 1);
+    EXPECT(&run, OK, OK, BIT(UNSTABLE), OK);
+}
+
+static void bimodal(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    for (size_t k = 0; k < 5; k++)
+        synthetic_run_warm(&run, 1, k)->device_seconds = k % 2 ? 0.0215 : 0.02;
+    EXPECT(&run, OK, BIT(UNSTABLE), OK, OK);
+}
+
+static void soak(void **state)
+{
+    const lot_checked_device *d;
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    for (size_t gpu = 0; gpu < 3; gpu++) {
+        size_t count;
+        lot_phase *rows;
+
+        synthetic_run_append(&run, gpu, "soak", "together", gpu == 2 ? 40 : 60);
+        rows = synthetic_run_rows(&run, gpu, &count);
+        for (size_t k = 9; k < count; k++) {
+            rows[k].passes = 2;
+            rows[k].device_seconds = 0.04 * (gpu == 1 ? 1 + 0.001 * (double)(k - 9) : 1);
+        }
+    }
+    check_with(&run, &plain, &r);
+    d = device_of(&r, 1);
+    assert_int_equal(OK, verdict_of(&r, 0));
+    assert_true((verdict_of(&r, 1) & BIT(UNSTABLE)) != 0);
+    assert_true(fabs(d->soak_drift.value - 1.059) < 0.002 && d->soak_drift.low < d->soak_drift.high);
+    assert_int_equal(BIT(NOT_MEASURED), verdict_of(&r, 2));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(throttled), cmocka_unit_test(throttled_by_state),
+        cmocka_unit_test(drifting),  cmocka_unit_test(bimodal),
+        cmocka_unit_test(soak),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
