@@ -1,4 +1,5 @@
-/* The HDF5 archive of one run: docs/archive-format.md. The only user of HDF5. */
+/* The HDF5 archive of one run: docs/archive-format.md. Written by io/archive_write.c; read whole or record by
+ * record by io/archive_read.c and rank by rank by io/archive_ranks.c. */
 #ifndef GPULOT_IO_ARCHIVE_H5_H
 #define GPULOT_IO_ARCHIVE_H5_H
 
@@ -55,7 +56,7 @@ lot_status lot_archive_each_record(const char *path, int64_t rank,
                                                       lot_error *error),
                                    void *context, lot_error *error);
 
-/* Version of the HDF5 library in use, "1.10.8". */
+/* Version of the HDF5 library in use (io/h5.c), "1.10.8". */
 void lot_archive_hdf5_version(char *text, size_t size);
 
 #endif

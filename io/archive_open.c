@@ -1,0 +1,124 @@
+#include "io/archive_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io/archive_header.h"
+#include "io/h5.h"
+#include "io/seal.h"
+
+/* True where the file begins as HDF5, at the start or behind a user block. */
+static bool has_signature(int descriptor)
+{
+    static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    char read[8];
+
+    for (off_t at = 0; at <= 8192; at = at == 0 ? 512 : 2 * at)
+        if (pread(descriptor, read, sizeof read, at) == sizeof read &&
+            memcmp(read, signature, sizeof read) == 0)
+            return true;
+    return false;
+}
+
+static lot_status check_seal(int file, const char *path, bool *sealed, lot_error *error)
+{
+    lot_seal seal = LOT_SEAL_NONE;
+    const lot_status status = lot_seal_check(file, path, &seal, error);
+
+    if (status != LOT_OK)
+        return status;
+    *sealed = seal == LOT_SEAL_WHOLE;
+    if (seal == LOT_SEAL_BROKEN)
+        return lot_error_set(error, LOT_DAMAGED, "archive", 0,
+                             "%s is damaged: its bytes are not those that were written", path);
+    return LOT_OK;
+}
+
+/* Refuses what HDF5 would report in riddles, wait for or not survive: no file, a folder, a pipe, another
+ * format, damage. */
+static lot_status check_file(const char *path, bool *sealed, lot_error *error)
+{
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int reason = errno;
+    struct stat info;
+    lot_status status = LOT_OK;
+
+    if (descriptor < 0)
+        return lot_error_errno(error, LOT_INPUT, "open", reason, "%s cannot be opened", path);
+    if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+        status = lot_error_set(error, LOT_INPUT, "open", 0, "%s is not a file", path);
+    else if (!has_signature(descriptor))
+        status = lot_error_set(error, LOT_SCHEMA, "archive", 0, "%s is not an HDF5 file", path);
+    else
+        status = check_seal(descriptor, path, sealed, error);
+    (void)close(descriptor);
+    return status;
+}
+
+lot_status lot_archive_open(const char *path, hid_t *h5, lot_error *error)
+{
+    lot_status status;
+    hid_t list, opened;
+
+    lot_h5_quiet();
+    list = lot_h5_access_list();
+    opened = list < 0 ? list : H5Fopen(path, H5F_ACC_RDONLY, list);
+    if (opened < 0)
+        return lot_h5_error(error, LOT_DAMAGED, "H5Fopen", path);
+    (void)H5Pclose(list);
+    status = lot_archive_header_check(path, opened, error);
+    if (status != LOT_OK) {
+        (void)H5Fclose(opened);
+        return status;
+    }
+    *h5 = opened;
+    return LOT_OK;
+}
+
+#define TRIAL_ENDED   100
+#define TRIAL_SECONDS 600
+
+/* Reads everything once and ends: what comes of it does not matter, only that it ends. */
+static void try_all(const char *path, void (*read_all)(const char *path))
+{
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM};
+    const struct rlimit no_core = {0, 0};
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+        (void)signal(deadly[i], SIG_DFL); /* whatever the caller had set up for itself */
+    if (nowhere >= 0)
+        (void)dup2(nowhere, STDERR_FILENO);
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)alarm(TRIAL_SECONDS);
+    read_all(path);
+    _exit(TRIAL_ENDED);
+}
+
+lot_status lot_archive_try(const char *path, void (*read_all)(const char *path), bool *sealed,
+                           lot_error *error)
+{
+    int end = 0;
+    pid_t child;
+    lot_status status = check_file(path, sealed, error);
+
+    if (status != LOT_OK || *sealed)
+        return status;
+    child = fork();
+    if (child == 0)
+        try_all(path, read_all);
+    if (child < 0)
+        return lot_error_errno(error, LOT_IO, "fork", errno, "%s cannot be tried", path);
+    while (waitpid(child, &end, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(end) || WEXITSTATUS(end) != TRIAL_ENDED)
+        return lot_error_set(error, LOT_DAMAGED, "archive", 0,
+                             "%s is damaged: HDF5 does not survive reading it", path);
+    return LOT_OK;
+}
