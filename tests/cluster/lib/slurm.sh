@@ -177,9 +177,19 @@ wait_for_line()
   wait_until "$3" grep -Eq -- "$1" "$2" 2>/dev/null
 }
 
-# start_now JOB: a requeued job waits two minutes by itself; this ends the wait.
+# start_now JOB: a requeued job waits two minutes by itself; this ends the wait. Asked again until the job has started:
+# Slurm sets the start time anew when the last process of the first attempt is gone, which may come after the first ask.
 start_now()
 {
-  wait_until 30 job_is "$1" PENDING || return
-  timeout 10 scontrol update "jobid=$1" StartTime=now
+  wait_until 60 started_again "$1"
+}
+
+# started_again JOB: true when it runs after a requeue or has run; else a waiting job is told to start.
+started_again()
+{
+  if job_is "$1" PENDING; then
+    timeout 10 scontrol update "jobid=$1" StartTime=now
+    return 1
+  fi
+  [ "$(job_field "$1" Restarts | grep . || echo 0)" -ge 1 ] && { job_is "$1" RUNNING || job_ended "$1"; }
 }
