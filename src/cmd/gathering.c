@@ -9,6 +9,8 @@
 #include "io/record_json.h"
 #include "io/spool.h"
 
+#define PATIENCE_LEAST 5.0 /* seconds that even the last of many silent ranks gets */
+
 /* What was seen while the records went by. */
 typedef struct tally {
     int failed;
@@ -16,6 +18,7 @@ typedef struct tally {
     int simulated;
     int64_t first_failed;
     char first_text[256];
+    double patience_seconds; /* left for ranks that do not answer */
 } tally;
 
 static void count(tally *seen, const lot_record *record)
@@ -77,24 +80,28 @@ static lot_status append(lot_archive_writer *writer, const char *json, size_t si
     return status;
 }
 
-static lot_status fetch(const lot_gathering *gathering, int rank, char **json, size_t *size, lot_error *error)
+/* One limit for all ranks that do not answer, however many they are. */
+static lot_status fetch(const lot_gathering *gathering, int rank, tally *seen, char **json, size_t *size,
+                        lot_error *error)
 {
     const lot_team *team = gathering->team;
+    const double limit = seen->patience_seconds > PATIENCE_LEAST ? seen->patience_seconds : PATIENCE_LEAST;
+    const double began = lot_clock_seconds();
     void *text = NULL;
-    const lot_status status =
-        team->module->receive(team->comm, rank, &text, size, team->limit_seconds, error);
+    const lot_status status = team->module->receive(team->comm, rank, &text, size, limit, error);
 
     *json = text;
     if (status == LOT_TIMEOUT || status == LOT_LOST) {
         const lot_error why = *error;
 
+        seen->patience_seconds -= lot_clock_seconds() - began;
         return make_lost(gathering, rank, &why, json, size, error);
     }
     return status;
 }
 
-/* Appends all records in rank order. `writer` is NULL where the archive could not be begun and *error says
- * why: the others are then asked all the same, since they wait for it, and what they send is dropped. */
+/* Appends all records in rank order. `writer` is NULL where there will be no archive and *error says why: the
+ * others are then asked all the same, since they wait for it, and what they send is dropped. */
 static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer, const char *own_json,
                             size_t own_size, tally *seen, lot_error *error)
 {
@@ -106,7 +113,7 @@ static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer
         size_t size = 0;
         lot_error later = {0};
         const double began = lot_clock_seconds();
-        lot_status fetched = fetch(gathering, rank, &json, &size, &later);
+        lot_status fetched = fetch(gathering, rank, seen, &json, &size, &later);
 
         gathering->header.gather_seconds += lot_clock_seconds() - began;
         if (fetched == LOT_OK && status == LOT_OK)
@@ -136,12 +143,15 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
 {
     lot_run_header *header = &gathering->header;
     lot_archive_writer *writer = NULL;
-    tally seen = {0};
+    tally seen = {.patience_seconds = gathering->team->limit_seconds};
     lot_error failure = {0};
     lot_status status;
 
     lot_clock_utc(header->created_utc, sizeof header->created_utc);
-    (void)lot_archive_create(gathering->output, &writer, &failure);
+    if (own_json != NULL)
+        (void)lot_archive_create(gathering->output, &writer, &failure);
+    else
+        (void)lot_error_set(&failure, LOT_MEMORY, "malloc", 0, "no memory for the record of rank 0");
     status = write_all(gathering, writer, own_json, size, &seen, &failure);
     gathering->lost = seen.lost;
     if (status != LOT_OK) {
@@ -173,6 +183,5 @@ lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *jso
 {
     const lot_team *team = gathering->team;
 
-    /* Rank 0 asks one rank after the other: the last one waits for all before it. */
-    return team->module->send(team->comm, json, size, team->limit_seconds * team->facts.size, error);
+    return team->module->send(team->comm, json, size, team->limit_seconds, error);
 }

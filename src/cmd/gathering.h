@@ -21,14 +21,15 @@ typedef struct lot_gathering {
     int lost; /* set by collect: ranks that did not answer */
 } lot_gathering;
 
-/* Rank 0: writes the archive from its own record and those of all others, asked for one after another, so
- * that one is in memory at a time. A rank that does not answer is typed lost, with what of it
- * lies in the spool folder. LOT_RANK_FAILED where a record
- * says that its rank failed: the archive is complete then. Other failures mean that there is no archive. */
+/* Rank 0: writes the archive from its own record and those of all others, in rank order, of which a bounded
+ * number is in memory at a time (measure/comm.h). All ranks that do not answer share one limit. Such a rank
+ * is typed lost, with what of it lies in the spool folder. `own_json` is NULL where rank 0 could not make its
+ * record: the others are heard all the same, since they wait for it. LOT_RANK_FAILED where a record says that
+ * its rank failed: the archive is complete then. Other failures mean that there is no archive. */
 lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
                                  lot_error *error);
 
-/* Other ranks: hands in the record when rank 0 asks for it. */
+/* Other ranks: hands in the record when rank 0 asks for it; `json` is NULL where there is none. */
 lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,
                                  lot_error *error);
 

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "measure/stop.h"
 
-#define LOT_COMM_ABI    1u
+#define LOT_COMM_ABI    2u
 #define LOT_COMM_SYMBOL "lot_comm_table"
 
 typedef struct lot_comm lot_comm;
@@ -42,12 +43,21 @@ typedef struct lot_comm_module {
     lot_status (*broadcast)(lot_comm *comm, const char *point, void *data, size_t bytes, double limit_seconds,
                             lot_error *error);
 
-    /* A text of any length to rank 0, when rank 0 asks for it; and rank 0's asking. The received text belongs
-     * to the caller. One text at a time is under way. LOT_LOST at once for a rank that is gone. */
+    /* A text of any length from every other rank to rank 0, which asks for them in ascending order; one text
+     * a rank and run. A rank that sends 0 bytes has none. Rank 0 waits at its first receive, once and for all
+     * together, until every rank has its text ready; a rank that does not come within the limit is gone.
+     * LOT_LOST at once for a rank that is gone or has none, LOT_TIMEOUT for one that goes later. The
+     * received text belongs to the caller; up to 15 more, of at most 1 MiB each, are under way meanwhile. */
     lot_status (*send)(lot_comm *comm, const void *data, size_t bytes, double limit_seconds,
                        lot_error *error);
     lot_status (*receive)(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
                           lot_error *error);
+
+    /* Tells the other ranks of a signal that *stop holds, and sets *stop where another rank was told. Never
+     * waits, and does nothing where it was called less than 0.2 s ago. From the first call on every wait of
+     * this module does the same by itself, until a call with NULL; *stop must live until then. No rank may
+     * spread after its last meeting but one. */
+    void (*spread)(lot_comm *comm, lot_stop *stop);
 
     /* Ends the library and returns 1. Where `everyone_is_here` is 0 leaves it as it is and returns 0: the
      * process must then end by _exit. Ending the library would wait for a rank that is gone: rank 0 then has

@@ -334,6 +334,16 @@ static lot_status group_verify(lot_protocol *p, lot_error *error)
     return note_step(p, p->at, began, error);
 }
 
+lot_status lot_protocol_stopped(const lot_stop *stop, lot_error *error)
+{
+    const int number = (int)stop->signal;
+
+    if (stop->rank >= 0)
+        return lot_error_set(error, LOT_INTERRUPTED, "signal", number, "stopped by signal %d to rank %d",
+                             number, (int)stop->rank);
+    return lot_error_set(error, LOT_INTERRUPTED, "signal", number, "stopped by signal %d", number);
+}
+
 lot_status lot_protocol_run(void *context, lot_error *error)
 {
     static lot_status (*const groups[LOT_GROUP_COUNT])(lot_protocol *, lot_error *) = {
@@ -349,8 +359,7 @@ lot_status lot_protocol_run(void *context, lot_error *error)
     if (p->failed)
         return LOT_OK;
     if (lot_rows_stopped(p) && request->group != LOT_GROUP_VERIFY)
-        return lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d",
-                             (int)*p->stop);
+        return lot_protocol_stopped(p->stop, error);
     status = groups[request->group](p, error);
     if (status != LOT_OK) {
         lot_worker_lock(p->worker);
@@ -358,8 +367,7 @@ lot_status lot_protocol_run(void *context, lot_error *error)
         lot_record_fail(p->record, p->at, error);
         lot_worker_unlock(p->worker);
     } else if (lot_rows_stopped(p) && request->group != LOT_GROUP_VERIFY) {
-        status =
-            lot_error_set(error, LOT_INTERRUPTED, "signal", *p->stop, "stopped by signal %d", (int)*p->stop);
+        status = lot_protocol_stopped(p->stop, error);
     }
     return status;
 }

@@ -6,13 +6,12 @@
 #ifndef GPULOT_MEASURE_PROTOCOL_H
 #define GPULOT_MEASURE_PROTOCOL_H
 
-#include <signal.h>
-
 #include "core/error.h"
 #include "core/record.h"
 #include "gpu/device.h"
 #include "measure/config.h"
 #include "measure/phase.h"
+#include "measure/stop.h"
 #include "measure/worker.h"
 #include "measure/workload.h"
 
@@ -38,9 +37,9 @@ const char *lot_group_name(lot_group group);
 typedef struct lot_protocol {
     /* set by the caller, then left alone */
     const lot_measure_config *config;
-    lot_record *record; /* initialised; identity, environment and configuration filled by the caller */
-    lot_worker *worker; /* whose thread runs the jobs */
-    const volatile sig_atomic_t *stop; /* not 0: end at the next pass */
+    lot_record *record;   /* initialised; identity, environment and configuration filled by the caller */
+    lot_worker *worker;   /* whose thread runs the jobs */
+    const lot_stop *stop; /* its signal is set: end at the next pass; NULL: never */
     /* Called for each finished row, and for notices of progress with row NULL; on the worker's thread. An
      * error from it counts as an internal failure of the rank. */
     lot_status (*row)(void *context, const lot_phase *row, lot_error *error);
@@ -77,6 +76,9 @@ typedef struct lot_group_request {
     lot_protocol *protocol;
     lot_group group;
 } lot_group_request;
+
+/* LOT_INTERRUPTED with what *stop says. */
+lot_status lot_protocol_stopped(const lot_stop *stop, lot_error *error);
 
 /* Runs one group. A failure of the device is noted in the record and returned; an interruption returns
  * LOT_INTERRUPTED. After a failure further groups return LOT_OK and do nothing. */

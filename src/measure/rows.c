@@ -6,7 +6,7 @@
 
 int lot_rows_stopped(const lot_protocol *p)
 {
-    return p->stop != NULL && *p->stop != 0;
+    return p->stop != NULL && p->stop->signal != 0;
 }
 
 lot_status lot_rows_keep(lot_protocol *p, lot_phase *row, lot_error *error)

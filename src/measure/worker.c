@@ -7,19 +7,22 @@
 #include "core/clock.h"
 
 #define WATCH_NANOSECONDS 50000000L
+#define PAUSE_SECONDS     0.2
 
 struct lot_worker {
     pthread_t thread;
-    pthread_mutex_t lock;   /* of everything below */
-    pthread_mutex_t shared; /* of what job and main thread share */
-    pthread_cond_t posted;
-    pthread_cond_t finished;
-    lot_job job; /* NULL while there is nothing to do */
+    pthread_mutex_t lock;    /* of everything below */
+    pthread_mutex_t shared;  /* of what job and main thread share */
+    pthread_cond_t posted;   /* to the worker */
+    pthread_cond_t finished; /* to the main thread */
+    lot_job job;             /* NULL while there is nothing to do */
     void *context;
     lot_status status;
     lot_error error;
     double alive_seconds;
     int done;
+    int pause_wanted; /* by the main thread */
+    int paused;       /* the job stands still until the main thread takes this back */
     int ending;
     int given_up;
 };
@@ -77,29 +80,52 @@ lot_status lot_worker_start(lot_worker **worker, lot_error *error)
     return LOT_OK;
 }
 
-/* Waits for the job with the lock held, waking now and then to look at the clock. */
-static void watch(lot_worker *worker, double limit_seconds, void (*idle)(void *), void *idle_context)
+static struct timespec soon(void)
 {
-    while (!worker->done) {
-        struct timespec until;
+    struct timespec until;
 
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += WATCH_NANOSECONDS;
-        if (until.tv_nsec >= 1000000000L) {
-            until.tv_nsec -= 1000000000L;
-            until.tv_sec++;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WATCH_NANOSECONDS;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_nsec -= 1000000000L;
+        until.tv_sec++;
+    }
+    return until;
+}
+
+/* Calls without the lock, which the caller holds. */
+static void call(lot_worker *worker, void (*function)(void *context), void *context)
+{
+    (void)pthread_mutex_unlock(&worker->lock);
+    function(context);
+    (void)pthread_mutex_lock(&worker->lock);
+}
+
+/* Waits for the job with the lock held, waking now and then to look at the clock. */
+static void wait_for_job(lot_worker *worker, const lot_watch *watch)
+{
+    double paused_seconds = lot_clock_seconds();
+
+    while (!worker->done) {
+        const struct timespec until = soon();
+
+        if (!worker->paused)
+            (void)pthread_cond_timedwait(&worker->finished, &worker->lock, &until);
+        if (worker->paused) {
+            call(worker, watch->pause, watch->context);
+            worker->paused = worker->pause_wanted = 0;
+            worker->alive_seconds = paused_seconds = lot_clock_seconds();
+            (void)pthread_cond_signal(&worker->posted);
         }
-        (void)pthread_cond_timedwait(&worker->finished, &worker->lock, &until);
-        if (!worker->done && lot_clock_seconds() - worker->alive_seconds > limit_seconds) {
+        if (!worker->done && lot_clock_seconds() - worker->alive_seconds > watch->limit_seconds) {
             worker->given_up = 1;
             return;
         }
-        if (idle != NULL) {
-            (void)pthread_mutex_unlock(&worker->lock);
-            idle(idle_context);
-            (void)pthread_mutex_lock(&worker->lock);
-        }
+        worker->pause_wanted = watch->pause != NULL && lot_clock_seconds() - paused_seconds > PAUSE_SECONDS;
+        if (watch->idle != NULL)
+            call(worker, watch->idle, watch->context);
     }
+    worker->pause_wanted = 0;
 }
 
 /* Takes the shared lock and never gives it back. A worker that hangs while it holds the lock is not waited
@@ -113,8 +139,8 @@ static void keep_out(lot_worker *worker)
     (void)pthread_mutex_timedlock(&worker->shared, &until);
 }
 
-lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, double limit_seconds,
-                          void (*idle)(void *), void *idle_context, lot_error *error)
+lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const lot_watch *watch,
+                          lot_error *error)
 {
     lot_status status;
 
@@ -125,11 +151,11 @@ lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, double
         worker->done = 0;
         worker->alive_seconds = lot_clock_seconds();
         (void)pthread_cond_signal(&worker->posted);
-        watch(worker, limit_seconds, idle, idle_context);
+        wait_for_job(worker, watch);
     }
     if (worker->given_up) {
         status = lot_error_set(error, LOT_TIMEOUT, "--phase-timeout", 0,
-                               "the device did not answer within %g s: given up", limit_seconds);
+                               "the device did not answer within %g s: given up", watch->limit_seconds);
     } else {
         status = worker->status;
         if (status != LOT_OK)
@@ -146,6 +172,12 @@ void lot_worker_alive(lot_worker *worker)
 {
     (void)pthread_mutex_lock(&worker->lock);
     worker->alive_seconds = lot_clock_seconds();
+    if (worker->pause_wanted && !worker->given_up) {
+        worker->paused = 1;
+        (void)pthread_cond_signal(&worker->finished);
+        while (worker->paused)
+            (void)pthread_cond_wait(&worker->posted, &worker->lock);
+    }
     (void)pthread_mutex_unlock(&worker->lock);
 }
 

@@ -14,13 +14,22 @@ typedef lot_status (*lot_job)(void *context, lot_error *error);
 
 lot_status lot_worker_start(lot_worker **worker, lot_error *error);
 
-/* Has the worker do `job` and waits for it. LOT_TIMEOUT where no lot_worker_alive came for longer than
- * `limit_seconds`: the worker is then given up, and every later run returns LOT_TIMEOUT at once. `idle`,
- * where not NULL, is called by the waiting thread about 20 times a second. */
-lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, double limit_seconds,
-                          void (*idle)(void *idle_context), void *idle_context, lot_error *error);
+/* How the main thread waits for a job. */
+typedef struct lot_watch {
+    double limit_seconds;         /* longest silence of the job */
+    void (*idle)(void *context);  /* called about 20 times a second, whatever the job does; NULL allowed */
+    void (*pause)(void *context); /* called at most 5 times a second while the job stands still between two
+                                   * timed spans, for what would disturb one; NULL allowed */
+    void *context;                /* of both */
+} lot_watch;
 
-/* Called by the job: it is alive, the limit counts from now. */
+/* Has the worker do `job` and waits for it. LOT_TIMEOUT where no lot_worker_alive came for longer than
+ * the limit: the worker is then given up, and every later run returns LOT_TIMEOUT at once. */
+lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const lot_watch *watch,
+                          lot_error *error);
+
+/* Called by the job outside its timed spans: it is alive, the limit counts from now, and the main thread has
+ * its pause if it wants one. */
 void lot_worker_alive(lot_worker *worker);
 
 /* The lock around everything that both threads touch. */

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from ranks import SMALL, RanksTest, main
+from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment, main
 
 
 class FullDisk(RanksTest):
@@ -25,6 +25,21 @@ class FullDisk(RanksTest):
         self.assertIn(f"gpulot recover {spool}", "\n".join(lines))
         self.assertEqual(self.alone("recover", spool, "--output", self.output)[0], 0)
         self.assertEqual([len(r["phases"]) for r in self.records()], [504, 504])
+
+    def test_a_full_disk_below_the_progress_ends_no_other_rank(self):
+        """Rank 1 alone cannot keep its progress: it fails and says why, and nobody waits for it."""
+        (self.disk / "ballast").write_bytes(b"x" * (32 << 10))
+        full = ["--spool", self.disk / "spool", "--output", self.output]
+        apart = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL[:-1], "500", *full[:1], self.folder / "spool", *full[2:], ":",
+                 "-n", "1", PROGRAM, "measure", *SMALL[:-1], "500", *full]
+        run = subprocess.run([*map(str, apart)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment())
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("1 of 2 ranks failed, the first is rank 1", run.stderr)
+        good, bad = self.records()
+        self.assertEqual((good["outcome"]["status"], len(good["phases"])), ("ok", 504))
+        self.assertEqual(bad["outcome"]["status"], "io")
+        self.assertIn("No space left on device", bad["outcome"]["error_text"])
 
 
 if __name__ == "__main__":

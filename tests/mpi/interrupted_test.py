@@ -1,28 +1,31 @@
 """Signals, killed processes, two runs for one name: what was measured is never lost."""
+import contextlib
+import json
 import os
 import signal
 import time
 
-from ranks import ENDLESS, SMALL, RanksTest, Started, command, main
+from ranks import ENDLESS, PROGRAM, SMALL, RanksTest, Started, command, main
 
 
 class Signals(RanksTest):
-    def stop_with(self, number, to_rank=None):
-        # The other rank hears of it at the next meeting, which is at the end of its soak.
-        soak = [*ENDLESS[:-4], "--soak", "100s" if to_rank is None else "15s", "--memory", "1%"]
-        with Started(command(2, *soak, "--quiet", "--output", self.output)) as run:
-            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14 and self.rows_on_disk(1) > 14)
-            if to_rank is None:
-                run.process.send_signal(number)
-            else:
-                os.kill(run.ranks()[to_rank], number)
-            self.assertEqual(run.wait(), 1, run.text())
+    def check(self, run, ranks):
+        """The run ends at once with everything that its ranks measured, and the archive says why."""
+        began = time.monotonic()
+        self.assertEqual(run.wait(), 1, run.text())
+        self.assertLess(time.monotonic() - began, 30, "what takes a minute and more goes on")
         records = self.records()
-        self.assertEqual(len(records), 2)
-        for record in records:
-            self.assertEqual(record["outcome"]["status"], "interrupted")
-            self.assertGreater(len(record["phases"]), 14)
+        self.assertEqual([r["identity"]["rank"] for r in records], list(range(ranks)))
+        self.assertEqual({r["outcome"]["status"] for r in records}, {"interrupted"})
         self.assertEqual(self.spools(), [])
+        return records
+
+    def stop_with(self, number):
+        with Started(command(2, *ENDLESS, "--quiet", "--output", self.output)) as run:
+            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14 and self.rows_on_disk(1) > 14)
+            run.process.send_signal(number)
+            for record in self.check(run, 2):
+                self.assertGreater(len(record["phases"]), 14)
 
     def test_terminate_sent_to_mpirun(self):
         self.stop_with(signal.SIGTERM)
@@ -33,8 +36,25 @@ class Signals(RanksTest):
     def test_user_signal_sent_to_mpirun(self):
         self.stop_with(signal.SIGUSR1)
 
-    def test_terminate_sent_to_one_rank_ends_all(self):
-        self.stop_with(signal.SIGTERM, to_rank=1)
+    def stop_one(self, ranks, victim, *options, when):
+        """A signal to one rank alone: its own record and the others' say whose it was."""
+        with Started(command(ranks, *options, "--quiet", "--output", self.output)) as run:
+            self.wait_for("the ranks", when)
+            os.kill(run.ranks()[victim], signal.SIGUSR1)
+            records = self.check(run, ranks)
+        cause = f"stopped by signal {int(signal.SIGUSR1)}"
+        self.assertEqual({r["outcome"]["error_text"] for r in records}, {cause + f" to rank {victim}" if victim else cause})
+        return records
+
+    def test_a_signal_to_one_rank_of_four_ends_all(self):
+        records = self.stop_one(4, 3, *ENDLESS, when=lambda: all(self.rows_on_disk(rank) > 14 for rank in range(4)))
+        for record in records:
+            self.assertGreater(len(record["phases"]), 14)
+
+    def test_a_signal_to_a_rank_that_waits_for_its_turn_ends_all(self):
+        minutes = ["--device", "host", "--batch", "1", "--context", "64", "--width", "256", "--repeats", "100000",
+                   "--schedule", "solo", "--threads", "1"]
+        self.stop_one(3, 2, *minutes, when=lambda: self.rows_on_disk(0) > 14)
 
 
 class Killed(RanksTest):
@@ -77,6 +97,30 @@ class Killed(RanksTest):
 
     def test_rank_0(self):
         self.check(0)
+
+
+class Silent(RanksTest):
+    """Ranks that neither answer nor die, as on a host that is gone."""
+
+    def test_all_share_one_limit(self):
+        slow_to_verify = ["--device", "host", "--batch", "1", "--context", "1", "--width", "1536", "--warmup", "1",
+                          "--repeats", "1", "--threads", "1"]
+        limit = 5
+        with Started(command(4, *slow_to_verify, "--rank-timeout", f"{limit}s", "--quiet", "--output", self.output)) as run:
+            self.wait_for("the last pass", lambda: all(self.rows_on_disk(rank) == 5 for rank in range(4)))
+            silent = [pid for rank, pid in run.ranks().items() if rank != 0]
+            try:
+                for pid in silent:
+                    os.kill(pid, signal.SIGSTOP)
+                self.assertNotEqual(run.wait(), 0)
+            finally:
+                for pid in silent:
+                    with contextlib.suppress(OSError):
+                        if os.path.samefile(f"/proc/{pid}/exe", PROGRAM):
+                            os.kill(pid, signal.SIGKILL)
+        self.assertEqual([r["outcome"]["status"] for r in self.records()], ["ok", "lost", "lost", "lost"])
+        header = json.loads(self.alone("show", "--json", self.output)[1])
+        self.assertLess(header["run"]["gather_seconds"], 2 * limit)
 
 
 class OneName(RanksTest):

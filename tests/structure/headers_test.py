@@ -15,7 +15,7 @@ FOREIGN = re.compile(r'#\s*include\s+<(cuda|cublas|nvml)')
 
 def compile_alone(text):
     folders = [f"-I{SOURCE / 'src'}", f"-I{SOURCE}"]
-    folders += [f"-I{f}" for f in os.environ.get("GPULOT_INCLUDES", "").split(";") if f]
+    folders += [f"-isystem{f}" for f in os.environ.get("GPULOT_INCLUDES", "").split(":") if f]
     return subprocess.run([os.environ.get("GPULOT_CC", "cc"), *FLAGS, *folders, "-"], input=text, encoding="utf-8",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
 

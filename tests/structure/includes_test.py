@@ -25,7 +25,7 @@ ALLOWED = [
 
 # Header of a library (a pattern) and the only files (a pattern) that may include it.
 HOMES = [
-    (r"mpi\.h", r"src/measure/mpi/comm_mpi\.c"),
+    (r"mpi\.h", r"src/measure/mpi/\w+\.[ch]"),
     (r"hdf5(_hl)?\.h|H5.*\.h", r"io/(h5|archive_\w+)\.[ch]"),
     (r"(cjson/)?cJSON\.h", r"io/\w+\.[ch]"),
     (r"csv\.h", r"io/table_csv\.c"),

@@ -265,7 +265,8 @@ static lot_measure_config config;
 static lot_record record;
 static lot_worker *worker;
 static lot_protocol protocol;
-static volatile sig_atomic_t stop;
+static lot_stop stop;
+static const lot_watch minute = {.limit_seconds = 60};
 static int rows_seen;
 
 static lot_status on_row(void *context, const lot_phase *row, lot_error *error)
@@ -283,7 +284,7 @@ static int setup(void **state)
     (void)state;
     memset(&fake, 0, sizeof fake);
     fake.device_seconds = 0.5;
-    stop = 0;
+    stop = (lot_stop){.rank = -1};
     rows_seen = 0;
     memset(&config, 0, sizeof config);
     config.batch = 2;
@@ -305,16 +306,16 @@ static int setup(void **state)
                               .row = on_row,
                               .epoch_seconds = lot_clock_seconds(),
                               .schedule = "together"};
-    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, 60, NULL, NULL, &error), LOT_OK);
+    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
     return 0;
 }
 
 static lot_status run(lot_group group, lot_error *error)
 {
     lot_group_request request = {.protocol = &protocol, .group = group};
+    const lot_watch watch = {.limit_seconds = config.phase_timeout_seconds};
 
-    return lot_worker_run(worker, lot_protocol_run, &request, config.phase_timeout_seconds, NULL, NULL,
-                          error);
+    return lot_worker_run(worker, lot_protocol_run, &request, &watch, error);
 }
 
 static void run_all(void)
@@ -330,8 +331,7 @@ static void conclude(void)
     lot_error error;
 
     if (!lot_worker_given_up(worker))
-        assert_int_equal(lot_worker_run(worker, lot_protocol_close, &protocol, 60, NULL, NULL, &error),
-                         LOT_OK);
+        assert_int_equal(lot_worker_run(worker, lot_protocol_close, &protocol, &minute, &error), LOT_OK);
     lot_protocol_conclude(&protocol);
 }
 
@@ -461,7 +461,7 @@ static void test_a_signal_ends_at_the_next_pass(void **state)
 
     (void)state;
     assert_int_equal(run(LOT_GROUP_LOAD, &error), LOT_OK);
-    stop = 15;
+    stop.signal = 15;
     assert_int_equal(run(LOT_GROUP_WARM, &error), LOT_INTERRUPTED);
     assert_int_equal(record.phase_count, 2);
     conclude();

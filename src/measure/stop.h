@@ -1,0 +1,13 @@
+/* That a run is to end early, and why: a signal that reached this rank, or another one. */
+#ifndef GPULOT_MEASURE_STOP_H
+#define GPULOT_MEASURE_STOP_H
+
+#include <signal.h>
+
+/* Written by a signal handler or by the main thread, read by the worker. Once `signal` is set both stay. */
+typedef struct lot_stop {
+    volatile sig_atomic_t signal; /* its number; 0: go on */
+    volatile sig_atomic_t rank;   /* who got it; -1: this rank */
+} lot_stop;
+
+#endif
