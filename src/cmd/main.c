@@ -77,14 +77,14 @@ static lot_status flush_results(lot_status status, lot_error *error)
 static lot_status run(const lot_command *command, int argc, char **argv, lot_error *error)
 {
     void *config = calloc(1, command->config_size);
-    size_t count;
-    const lot_option *options = table_of(command, &count);
+    lot_option_table table = {.config_size = command->config_size};
     lot_status status;
     bool help = false;
 
     if (config == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the options");
-    status = lot_options_parse(options, count, argc, argv, config, command->config_size, &help, error);
+    table.rows = table_of(command, &table.count);
+    status = lot_options_parse(&table, argc, argv, config, &help, error);
     if (status == LOT_OK && help)
         print_help(command);
     else if (status == LOT_OK)

@@ -229,14 +229,21 @@ static lot_status check_given(const lot_option *options, size_t count, const boo
     return LOT_OK;
 }
 
-/* Takes the option at argv[*index], and its value, which may be the next argument. */
-static lot_status take_named(const lot_option *options, size_t count, int argc, char *const *argv, int *index,
-                             const lot_option **taken, const char **value, lot_error *error)
+/* What stands on the command line, taken from the front. */
+typedef struct arguments {
+    int count;
+    char *const *items;
+    int next;
+} arguments;
+
+/* Takes the option that comes next, and its value, which may be the argument behind it. */
+static lot_status take_named(const lot_option_table *table, arguments *left, const lot_option **taken,
+                             const char **value, lot_error *error)
 {
-    const char *argument = argv[*index];
+    const char *argument = left->items[left->next++];
     const char *equals = strchr(argument, '=');
     const size_t length = equals != NULL ? (size_t)(equals - argument) : strlen(argument);
-    const lot_option *option = find_named(options, count, argument, length);
+    const lot_option *option = find_named(table->rows, table->count, argument, length);
 
     if (option == NULL)
         return lot_error_set(error, LOT_USAGE, "options", 0, "unknown option '%.80s'", argument);
@@ -245,51 +252,74 @@ static lot_status take_named(const lot_option *options, size_t count, int argc, 
     if (option->kind == LOT_OPTION_FLAG && equals != NULL)
         return lot_error_set(error, LOT_USAGE, option->name, 0, "%s takes no value", option->name);
     if (option->kind != LOT_OPTION_FLAG && *value == NULL) {
-        if (*index + 1 >= argc)
+        if (left->next >= left->count)
             return lot_error_set(error, LOT_USAGE, option->name, 0, "%s needs a value: %s", option->name,
                                  option->argument);
-        *value = argv[++*index];
+        *value = left->items[left->next++];
     }
     return LOT_OK;
 }
 
-lot_status lot_options_parse(const lot_option *options, size_t count, int argc, char *const *argv,
-                             void *config, size_t config_size, bool *help, lot_error *error)
+static bool asks_for_help(const arguments *all)
 {
-    bool given[OPTIONS_MAX] = {false};
+    for (int i = 0; i < all->count && strcmp(all->items[i], "--") != 0; i++)
+        if (strcmp(all->items[i], "--help") == 0)
+            return true;
+    return false;
+}
+
+/* Stores every argument; given[] says which options there were. */
+static lot_status take_all(const lot_option_table *table, arguments *left, void *config, bool *given,
+                           lot_error *error)
+{
     bool options_ended = false;
-    lot_status status;
+    lot_status status = LOT_OK;
 
-    if (count > OPTIONS_MAX)
-        return lot_error_set(error, LOT_INTERNAL, "options", 0, "more than %d options in one table",
-                             OPTIONS_MAX);
-    memset(config, 0, config_size);
-    *help = false;
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        *help |= strcmp(argv[i], "--help") == 0;
-    if (*help)
-        return LOT_OK;
-    status = set_defaults(options, count, config, error);
-    for (int i = 0; status == LOT_OK && i < argc; i++) {
+    while (status == LOT_OK && left->next < left->count) {
         const lot_option *option = NULL;
-        const char *value = argv[i];
+        const char *value = left->items[left->next];
 
-        if (!options_ended && strcmp(argv[i], "--") == 0) {
+        if (!options_ended && strcmp(value, "--") == 0) {
             options_ended = true;
+            left->next++;
             continue;
         }
-        if (!options_ended && argv[i][0] == '-' && argv[i][1] != '\0')
-            status = take_named(options, count, argc, argv, &i, &option, &value, error);
-        else if ((option = next_positional(options, count, given)) == NULL)
-            status = lot_error_set(error, LOT_USAGE, "options", 0, "unexpected argument '%.80s'", argv[i]);
+        if (!options_ended && value[0] == '-' && value[1] != '\0') {
+            status = take_named(table, left, &option, &value, error);
+        } else {
+            option = next_positional(table->rows, table->count, given);
+            if (option == NULL)
+                status = lot_error_set(error, LOT_USAGE, "options", 0, "unexpected argument '%.80s'", value);
+            left->next++;
+        }
         if (status != LOT_OK)
             break;
-        if (given[option - options] && option->kind != LOT_OPTION_LIST)
+        if (given[option - table->rows] && option->kind != LOT_OPTION_LIST)
             return lot_error_set(error, LOT_USAGE, option->name, 0, "%s is given twice", option->name);
-        given[option - options] = true;
+        given[option - table->rows] = true;
         status = store(option, value, config, error);
     }
-    return status == LOT_OK ? check_given(options, count, given, error) : status;
+    return status;
+}
+
+lot_status lot_options_parse(const lot_option_table *table, int argc, char *const *argv, void *config,
+                             bool *help, lot_error *error)
+{
+    bool given[OPTIONS_MAX] = {false};
+    arguments left = {argc, argv, 0};
+    lot_status status;
+
+    if (table->count > OPTIONS_MAX)
+        return lot_error_set(error, LOT_INTERNAL, "options", 0, "more than %d options in one table",
+                             OPTIONS_MAX);
+    memset(config, 0, table->config_size);
+    *help = asks_for_help(&left);
+    if (*help)
+        return LOT_OK;
+    status = set_defaults(table->rows, table->count, config, error);
+    if (status == LOT_OK)
+        status = take_all(table, &left, config, given, error);
+    return status == LOT_OK ? check_given(table->rows, table->count, given, error) : status;
 }
 
 void lot_options_help(const lot_option *options, size_t count, FILE *out)

@@ -53,11 +53,18 @@ typedef struct lot_text_list {
     size_t count;
 } lot_text_list;
 
-/* Fills *config (zeroed first, `config_size` bytes) from the defaults and then from argv[0..argc). Texts
- * point into argv and into the table. Returns LOT_USAGE with one line that names the option, the value and
- * what is allowed. *help is set, and nothing else looked at, where --help stands among the arguments. */
-lot_status lot_options_parse(const lot_option *options, size_t count, int argc, char *const *argv,
-                             void *config, size_t config_size, bool *help, lot_error *error);
+/* A command's options and the struct that they fill. */
+typedef struct lot_option_table {
+    const lot_option *rows;
+    size_t count;
+    size_t config_size; /* bytes of the struct */
+} lot_option_table;
+
+/* Fills *config (zeroed first, `table->config_size` bytes) from the defaults and then from argv[0..argc).
+ * Texts point into argv and into the table. Returns LOT_USAGE with one line that names the option, the value
+ * and what is allowed. *help is set, and nothing else looked at, where --help stands among the arguments. */
+lot_status lot_options_parse(const lot_option_table *table, int argc, char *const *argv, void *config,
+                             bool *help, lot_error *error);
 
 /* Writes the options' part of --help. */
 void lot_options_help(const lot_option *options, size_t count, FILE *out);

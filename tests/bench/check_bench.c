@@ -239,13 +239,14 @@ int main(int argc, char **argv)
          .offset = offsetof(bench_config, limits),
          .help = "seconds and MiB that the largest size may take"},
     };
+    const lot_option_table table = {options, 4, sizeof(bench_config)};
     bench_config config;
     lot_error error;
     bool help = false;
     bench_result r = {0};
     double seconds = INFINITY, mib = INFINITY;
 
-    must(lot_options_parse(options, 4, argc - 1, argv + 1, &config, sizeof config, &help, &error), &error);
+    must(lot_options_parse(&table, argc - 1, argv + 1, &config, &help, &error), &error);
     if (help) {
         lot_options_help(options, 4, stdout);
         return 0;

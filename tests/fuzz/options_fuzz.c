@@ -57,12 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = malloc(size + 1);
     char *argv[ARGUMENTS_MAX];
     int argc = 0;
-    size_t count;
-    const lot_option *options = lot_measure_options(&count);
+    lot_option_table table = {.config_size = sizeof(lot_measure_config)};
     lot_measure_config config;
     lot_error error = {0};
     bool help;
 
+    table.rows = lot_measure_options(&table.count);
     if (text == NULL)
         return 0;
     if (size > 0)
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             *end++ = '\0';
         line = end;
     }
-    if (lot_options_parse(options, count, argc, argv, &config, sizeof config, &help, &error) != LOT_OK) {
+    if (lot_options_parse(&table, argc, argv, &config, &help, &error) != LOT_OK) {
         must_tell(&error);
     } else if (!help) {
         must_be_allowed(&config);

@@ -82,7 +82,7 @@ static lot_status parse(config *c, bool *help, lot_error *error, int argc, ...)
     for (int i = 0; i < argc; i++)
         argv[i] = va_arg(arguments, char *);
     va_end(arguments);
-    return lot_options_parse(table, COUNT, argc, argv, c, sizeof *c, help, error);
+    return lot_options_parse(&(lot_option_table){table, COUNT, sizeof *c}, argc, argv, c, help, error);
 }
 
 static void test_defaults(void **state)
