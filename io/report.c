@@ -6,6 +6,9 @@
 
 #include "core/utf8.h"
 
+/* A column narrower than this is not worth having: it goes beyond the width instead. */
+#define LEAST_WRAPPED 30
+
 void lot_report_begin(lot_report *report, size_t columns, const char *align)
 {
     memset(report, 0, sizeof *report);
@@ -93,14 +96,52 @@ static void print_cell(const char *text, size_t width, char align, bool last, FI
     (void)fputs(last ? "\n" : "  ", out);
 }
 
+/* Bytes of `text` that make a line of at most `most` characters: up to its last blank there, or the whole
+ * first word where that is longer. */
+static size_t line_of(const char *text, size_t most)
+{
+    size_t width = 0, end = 0;
+
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        if (text[i] == ' ' && (width <= most || end == 0))
+            end = i;
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+        if (width > most && end > 0)
+            return end;
+    }
+    return width <= most || end == 0 ? strlen(text) : end;
+}
+
+/* A text that begins `indent` characters from the left and may take several lines. */
+static void print_wrapped(const char *text, size_t indent, FILE *out)
+{
+    const size_t most = indent + LEAST_WRAPPED < LOT_REPORT_WIDTH ? LOT_REPORT_WIDTH - indent : LEAST_WRAPPED;
+
+    for (;;) {
+        const size_t size = line_of(text, most);
+
+        (void)fprintf(out, "%.*s\n", (int)size, text);
+        text += size + strspn(text + size, " ");
+        if (*text == '\0')
+            return;
+        (void)fprintf(out, "%*s", (int)indent, "");
+    }
+}
+
 static void print_row(char *const *cells, const size_t *widths, const char *align, size_t columns, FILE *out)
 {
     size_t used = columns;
+    size_t indent = 0;
 
     while (used > 1 && cells[used - 1][0] == '\0')
         used--;
-    for (size_t i = 0; i < used; i++)
-        print_cell(cells[i], widths[i], align[i], i + 1 == used, out);
+    for (size_t i = 0; i < used; i++) {
+        if (i + 1 == columns && align[i] == 'l')
+            print_wrapped(cells[i], indent, out);
+        else
+            print_cell(cells[i], widths[i], align[i], i + 1 == used, out);
+        indent += widths[i] + 2;
+    }
 }
 
 static void release(lot_report *report)

@@ -29,8 +29,12 @@ void lot_report_begin(lot_report *report, size_t columns, const char *align);
 /* Appends the next cell of the current row; printf's format. */
 void lot_report_cell(lot_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints all whole rows, two blanks between columns and none at the end of a line; frees the cells. Returns
- * false, with nothing printed, where memory ran out. */
+/* Where a text in the last column goes on in the next line. */
+#define LOT_REPORT_WIDTH 110
+
+/* Prints all whole rows, two blanks between columns and none at the end of a line; frees the cells. A text on
+ * the left of the last column that would end beyond LOT_REPORT_WIDTH is broken at blanks, as far as it has
+ * any. Returns false, with nothing printed, where memory ran out. */
 bool lot_report_print(lot_report *report, FILE *out);
 
 /* Replaces in place, as above. */

@@ -200,6 +200,57 @@ static void test_table(void **state)
     free(text);
 }
 
+/* Characters from the left to the end of the longest line. */
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+
+        longest = length > longest ? length : longest;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+static void test_last_column_is_broken(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    lot_report report;
+    char words[301];
+
+    (void)state;
+    assert_non_null(out);
+    for (size_t i = 0; i < 300; i++)
+        words[i] = i % 7 == 6 ? ' ' : 'w';
+    words[300] = '\0';
+    lot_report_begin(&report, 2, "ll");
+    lot_report_cell(&report, "rank 1");
+    lot_report_cell(&report, "%s", words);
+    assert_true(lot_report_print(&report, out));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(longest_line(text),
+                     8 + 7 * 14 + 6 - 7); /* as many whole words as fit beside the first column */
+    assert_non_null(strstr(text, "wwwwww\n        wwwwww"));
+    free(text);
+    /* One word is never broken, and what stands before it is not lost. */
+    out = open_memstream(&text, &size);
+    assert_non_null(out);
+    memset(words, 'x', 200);
+    words[3] = ' ';
+    words[200] = '\0';
+    lot_report_begin(&report, 1, "l");
+    lot_report_cell(&report, "%s", words);
+    assert_true(lot_report_print(&report, out));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(strlen(text), 201);
+    assert_true(text[3] == '\n' && text[200] == '\n');
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_a_record_keeps_its_other_words),
         cmocka_unit_test(test_grid),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_last_column_is_broken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
