@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/count.h"
 #include "core/error.h"
 #include "core/field.h"
 #include "core/record.h"
@@ -249,6 +250,22 @@ static void test_units(void **state)
     assert_true(lot_unit_in(1e9, LOT_UNIT_GB) == 1);
 }
 
+static void test_counts_have_their_plural(void **state)
+{
+    static const struct {
+        int64_t number;
+        const char *noun, *text;
+    } cases[] = {
+        {0, "rank", "0 ranks"},       {1, "rank", "1 rank"},  {2, "pass", "2 passes"},
+        {1, "pass", "1 pass"},        {7, "day", "7 days"},   {2, "query", "2 queries"},
+        {3, "US cent", "3 US cents"}, {-1, "row", "-1 rows"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(cases[i].text, lot_count(cases[i].number, cases[i].noun).text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_medians_are_of_the_last_schedule),
         cmocka_unit_test(test_a_run_is_indexed_by_rank),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_counts_have_their_plural),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
