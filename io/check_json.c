@@ -43,9 +43,23 @@ static void write_heard(lot_json_text *t, const lot_heard *heard)
     lot_json_close(t, '}');
 }
 
+static void write_archive(lot_json_text *t, const lot_checked_archive *a)
+{
+    lot_json_open(t, '{');
+    lot_json_member_text(t, "file", a->file);
+    lot_json_member_text(t, "run_id", a->run_id);
+    lot_json_member_text(t, "label", a->label);
+    lot_json_member_integer(t, "ranks", a->ranks);
+    lot_json_member_integer(t, "missing_ranks", (int64_t)a->missing);
+    lot_json_member_integer(t, "devices_ok", (int64_t)a->good);
+    lot_json_member_number(t, "elapsed_seconds", a->elapsed_seconds);
+    lot_json_close(t, '}');
+}
+
 static void write_device(lot_json_text *t, const lot_checked_device *d)
 {
     lot_json_open(t, '{');
+    lot_json_member_integer(t, "archive", (int64_t)d->archive);
     lot_json_member_integer(t, "rank", d->rank);
     lot_json_member_text(t, "host", d->host);
     lot_json_member_text(t, "uuid", d->uuid);
@@ -81,11 +95,15 @@ static void write_group(lot_json_text *t, const lot_checked_group *g)
     lot_json_close(t, '}');
 }
 
-static void write_localised(lot_json_text *t, const lot_localised *l)
+static void write_localised(lot_json_text *t, const lot_check_result *r, const lot_localised *l)
 {
+    const lot_checked_device *d = &r->devices[l->device], *against = &r->devices[l->against];
+
     lot_json_open(t, '{');
-    lot_json_member_integer(t, "rank", l->rank);
-    lot_json_member_integer(t, "against_rank", l->against);
+    lot_json_member_integer(t, "archive", (int64_t)d->archive);
+    lot_json_member_integer(t, "rank", d->rank);
+    lot_json_member_integer(t, "against_archive", (int64_t)against->archive);
+    lot_json_member_integer(t, "against_rank", against->rank);
     lot_json_member_integer(t, "layer", l->layer);
     lot_json_member_integer(t, "elements_compared", l->compared);
     lot_json_member_integer(t, "elements_differing", l->differing);
@@ -109,7 +127,7 @@ static void write_comparison(lot_json_text *t, const lot_comparison *n)
     lot_json_member_number(t, "repeat_noise", n->repeat_noise);
     lot_json_member_number(t, "own_spread", n->own_spread);
     lot_json_member_number(t, "used_spread", n->used_spread);
-    lot_json_member_number(t, "threshold", n->threshold);
+    lot_json_member_number(t, "typical_threshold", n->typical_threshold);
     lot_json_member_number(t, "detectable", n->detectable);
     lot_json_member_number(t, "false_alarm", n->false_alarm);
     lot_json_close(t, '}');
@@ -122,6 +140,7 @@ static void write_finding(lot_json_text *t, const lot_check_result *r, const lot
     lot_json_open(t, '{');
     lot_json_member_text(t, "verdict", lot_verdict_name(f->verdict));
     lot_json_member_text(t, "evidence", lot_evidence_name(f->evidence));
+    lot_json_member_integer(t, "archive", d != NULL ? (int64_t)d->archive : LOT_NULL_I64);
     lot_json_member_integer(t, "rank", d != NULL ? d->rank : LOT_NULL_I64);
     lot_json_member_text(t, "host", d != NULL ? d->host : "");
     lot_json_member_text(t, "uuid", d != NULL ? d->uuid : "");
@@ -162,8 +181,6 @@ static void write_head(lot_json_text *t, const lot_check_result *r)
 {
     lot_json_member_text(t, "schema", "gpulot.check");
     lot_json_member_integer(t, "schema_version", 1);
-    lot_json_member_text(t, "run_id", r->run_id);
-    lot_json_member_text(t, "label", r->label);
     lot_json_member_bool(t, "simulated", r->simulated);
     lot_json_member_bool(t, "ok", r->all_ok);
     lot_json_member_integer(t, "ranks", r->ranks);
@@ -189,6 +206,7 @@ lot_status lot_check_json_write(const lot_check_result *result, char **json, lot
 
     lot_json_open(&t, '{');
     write_head(&t, result);
+    WRITE_LIST("archives", result->archives, result->archive_count, write_archive);
     WRITE_LIST("groups", result->groups, result->group_count, write_group);
     WRITE_LIST("devices", result->devices, result->device_count, write_device);
     WRITE_LIST("comparisons", result->comparisons, result->comparison_count, write_comparison);
@@ -197,7 +215,11 @@ lot_status lot_check_json_write(const lot_check_result *result, char **json, lot
     for (size_t i = 0; i < result->finding_count; i++)
         write_finding(&t, result, &result->findings[i]);
     lot_json_close(&t, ']');
-    WRITE_LIST("localised", result->localised, result->localised_count, write_localised);
+    lot_json_key(&t, "localised");
+    lot_json_open(&t, '[');
+    for (size_t i = 0; i < result->localised_count; i++)
+        write_localised(&t, result, &result->localised[i]);
+    lot_json_close(&t, ']');
     write_cost(&t, &result->cost);
     lot_json_close(&t, '}');
     if (t.failed) {

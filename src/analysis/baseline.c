@@ -207,23 +207,15 @@ lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_hea
 static lot_status check_runs(const lot_observed_run *runs, size_t count, lot_error *error)
 {
     const lot_record_head *first = NULL;
-    lot_status status = LOT_OK;
+    lot_status status = lot_observed_distinct(runs, count, error);
 
-    for (size_t r = 0; r < count; r++) {
-        if ((runs[r].header.simulated == 1) != (runs[0].header.simulated == 1))
-            return lot_error_set(error, LOT_INPUT, "archive", 0,
-                                 "one archive was made over a simulator and another was not");
-        for (size_t i = 0; i < r; i++)
-            if (runs[r].header.run_id[0] != '\0' && strcmp(runs[r].header.run_id, runs[i].header.run_id) == 0)
-                return lot_error_set(error, LOT_INPUT, "archive", 0, "run %s stands there twice",
-                                     runs[r].header.run_id);
+    for (size_t r = 0; status == LOT_OK && r < count; r++)
         for (size_t i = 0; status == LOT_OK && i < runs[r].count; i++) {
             if (first == NULL && tells_work(&runs[r].heads[i]))
                 first = &runs[r].heads[i];
             if (first != NULL)
                 status = lot_baseline_same_work(first, &runs[r].heads[i], error);
         }
-    }
     return status;
 }
 

@@ -65,29 +65,44 @@ static int64_t lost_millionths(const lot_check_result *r)
     return lost;
 }
 
-/* Prices are exact; a product that does not fit leaves the cost unknown. */
+/* Adds one archive's price, and its time at that price. False where it has none, where a GPU and a day of it
+ * cost something else than those before, or where a number does not fit. */
+static bool add_price(const lot_check_price *price, double elapsed_seconds, lot_check_cost *cost)
+{
+    const bool first = cost->gpus == 0;
+    int64_t milliseconds, part, one, other;
+
+    if (price->gpus <= 0 || price->days <= 0 || !(elapsed_seconds >= 0) || elapsed_seconds > 1e12)
+        return false;
+    milliseconds = llround(elapsed_seconds * 1000);
+    if (!first && (price->days != cost->days || !lot_checked_mul(price->total_cents, cost->gpus, &one) ||
+                   !lot_checked_mul(cost->total_cents, price->gpus, &other) || one != other))
+        return false;
+    cost->days = price->days;
+    return lot_checked_mul(price->total_cents, milliseconds, &part) &&
+           lot_checked_add(cost->check_numerator, part, &cost->check_numerator) &&
+           lot_checked_add(cost->total_cents, price->total_cents, &cost->total_cents) &&
+           lot_checked_add(cost->gpus, price->gpus, &cost->gpus) &&
+           lot_checked_add(cost->check_milliseconds, milliseconds, &cost->check_milliseconds);
+}
+
+/* Prices are exact; where one is missing, unlike another's or too large, the cost is unknown. */
 static void work_out_cost(lot_case *c)
 {
-    const lot_check_price *price = c->options->price;
-    lot_check_cost *cost = &c->result->cost;
-    lot_check_cost made = {.known = true};
+    lot_check_cost made = {.known = c->options->prices != NULL};
     int64_t hours;
 
-    if (price == NULL || price->gpus <= 0 || price->days <= 0 || !(c->result->elapsed_seconds >= 0) ||
-        c->result->elapsed_seconds > 1e12)
+    for (size_t i = 0; made.known && i < c->run_count; i++)
+        made.known = add_price(&c->options->prices[i], c->result->archives[i].elapsed_seconds, &made);
+    if (!made.known)
         return;
-    made.total_cents = price->total_cents;
-    made.gpus = price->gpus;
-    made.days = price->days;
-    made.check_milliseconds = llround(c->result->elapsed_seconds * 1000);
     made.lost_millionths = lost_millionths(c->result);
-    if (lot_checked_mul(price->total_cents, made.check_milliseconds, &made.check_numerator) &&
-        lot_checked_mul(price->days, MILLISECONDS_DAY, &made.check_denominator) &&
-        lot_checked_mul(price->days, HOURS_A_DAY, &hours) &&
+    if (lot_checked_mul(made.days, MILLISECONDS_DAY, &made.check_denominator) &&
+        lot_checked_mul(made.days, HOURS_A_DAY, &hours) &&
         lot_checked_mul(made.lost_millionths, hours, &made.lost_gpu_hour_millionths) &&
-        lot_checked_mul(price->total_cents, made.lost_millionths, &made.lost_numerator) &&
-        lot_checked_mul(price->gpus, MILLIONTHS, &made.lost_denominator))
-        *cost = made;
+        lot_checked_mul(made.total_cents, made.lost_millionths, &made.lost_numerator) &&
+        lot_checked_mul(made.gpus, MILLIONTHS, &made.lost_denominator))
+        c->result->cost = made;
 }
 
 void lot_case_blindness(lot_case *c)

@@ -7,22 +7,40 @@
 
 #include "analysis/groups.h"
 #include "analysis/judge.h"
+#include "core/count.h"
 #include "core/field.h"
 
 static int by_device(const void *a, const void *b)
 {
-    return lot_device_compare(((const lot_judged *)a)->head, ((const lot_judged *)b)->head);
+    const lot_judged *one = a;
+    const lot_judged *other = b;
+    const int order = lot_device_compare(one->head, other->head);
+
+    return order != 0 ? order : (one->archive > other->archive) - (one->archive < other->archive);
 }
 
-/* The ranks of a run in an order that their numbers do not decide; NULL without memory. */
-static lot_judged *sorted(const lot_observed_run *run)
+static size_t count_ranks(const lot_observed_run *runs, size_t count)
 {
-    lot_judged *gpus = calloc(run->count + 1, sizeof *gpus);
+    size_t ranks = 0;
 
-    for (size_t i = 0; gpus != NULL && i < run->count; i++)
-        gpus[i] = (lot_judged){.head = &run->heads[i], .seen = &run->observations[i]};
+    for (size_t r = 0; r < count; r++)
+        ranks += runs[r].count;
+    return ranks;
+}
+
+/* The ranks of all runs in an order that their numbers do not decide; NULL without memory. */
+static lot_judged *sorted(const lot_observed_run *runs, size_t count)
+{
+    const size_t ranks = count_ranks(runs, count);
+    lot_judged *gpus = calloc(ranks + 1, sizeof *gpus);
+    size_t at = 0;
+
+    for (size_t r = 0; gpus != NULL && r < count; r++)
+        for (size_t i = 0; i < runs[r].count; i++)
+            gpus[at++] =
+                (lot_judged){.head = &runs[r].heads[i], .seen = &runs[r].observations[i], .archive = r};
     if (gpus != NULL)
-        qsort(gpus, run->count, sizeof *gpus, by_device);
+        qsort(gpus, ranks, sizeof *gpus, by_device);
     return gpus;
 }
 
@@ -80,6 +98,7 @@ static void describe_device(const lot_judged *g, size_t group, lot_checked_devic
     const lot_record_head *head = g->head;
     const lot_estimate unknown = {NAN, NAN, NAN};
 
+    d->archive = g->archive;
     d->rank = head->identity.rank;
     (void)lot_field_copy(d->host, sizeof d->host, head->identity.host);
     (void)lot_field_copy(d->uuid, sizeof d->uuid, head->device.uuid);
@@ -128,6 +147,7 @@ static int by_finding(const void *a, const void *b)
 static void judge(lot_case *c)
 {
     make_groups(c);
+    lot_judge_repeated(c);
     lot_judge_state(c);
     lot_judge_results(c);
     lot_judge_digests(c);
@@ -150,8 +170,10 @@ static void conclude(const lot_case *c)
     if (r->finding_count > 0)
         qsort(r->findings, r->finding_count, sizeof *r->findings, by_finding);
     r->all_ok = r->device_count > 0 && r->missing == 0;
-    for (size_t i = 0; i < r->device_count; i++)
+    for (size_t i = 0; i < r->device_count; i++) {
+        r->archives[r->devices[i].archive].good += r->devices[i].verdicts == 0;
         r->all_ok = r->all_ok && r->devices[i].verdicts == 0;
+    }
 }
 
 /* A recovered run has no elapsed time of its own; the longest rank's is the least that it took. */
@@ -164,45 +186,85 @@ static double elapsed_of(const lot_observed_run *run)
     return longest;
 }
 
-static void describe_run(const lot_observed_run *run, const lot_check_options *options, lot_check_result *r)
+static void describe_archive(const lot_observed_run *run, const char *file, lot_checked_archive *a)
 {
-    memset(r, 0, sizeof *r);
-    (void)lot_field_copy(r->run_id, sizeof r->run_id, run->header.run_id);
-    (void)lot_field_copy(r->label, sizeof r->label, run->header.label);
-    r->simulated = run->header.simulated == 1;
-    r->ranks = run->header.ranks != LOT_NULL_I64 ? run->header.ranks : (int64_t)run->count;
-    r->prior = options->prior;
-    r->level = options->level;
-    r->elapsed_seconds = elapsed_of(run);
+    (void)lot_field_copy(a->file, sizeof a->file, file);
+    (void)lot_field_copy(a->run_id, sizeof a->run_id, run->header.run_id);
+    (void)lot_field_copy(a->label, sizeof a->label, run->header.label);
+    a->recorded = run->count;
+    a->ranks = run->header.ranks > (int64_t)run->count ? run->header.ranks : (int64_t)run->count;
+    a->missing = (size_t)a->ranks - run->count;
+    a->elapsed_seconds = elapsed_of(run);
 }
 
-lot_status lot_check(const lot_observed_run *run, const lot_check_options *options, lot_check_result *result,
-                     lot_error *error)
+static void describe_runs(const lot_case *c)
+{
+    lot_check_result *r = c->result;
+
+    r->simulated = c->runs[0].header.simulated == 1;
+    r->prior = c->options->prior;
+    r->level = c->options->level;
+    r->archive_count = c->run_count;
+    for (size_t i = 0; i < c->run_count; i++) {
+        describe_archive(&c->runs[i], c->options->files != NULL ? c->options->files[i] : "", &r->archives[i]);
+        r->ranks += r->archives[i].ranks;
+        r->missing += r->archives[i].missing;
+        r->elapsed_seconds += r->archives[i].elapsed_seconds;
+    }
+}
+
+/* LOT_INPUT where the runs and the earlier one cannot be looked at together. */
+static lot_status check_inputs(const lot_observed_run *runs, size_t count, const lot_observed_run *against,
+                               lot_error *error)
+{
+    lot_status status = lot_observed_distinct(runs, count, error);
+
+    if (status == LOT_OK && against != NULL &&
+        (against->header.simulated == 1) != (runs[0].header.simulated == 1))
+        status = lot_error_set(error, LOT_INPUT, "--against", 0,
+                               "one of the two archives was made over a simulator and the other was not");
+    return status;
+}
+
+/* Fills the lists of the case and of its result; false without memory. */
+static bool make_lists(lot_case *c)
+{
+    const lot_observed_run *against = c->options->against;
+    lot_check_result *r = c->result;
+
+    c->count = count_ranks(c->runs, c->run_count);
+    c->gpus = sorted(c->runs, c->run_count);
+    c->earlier = against != NULL ? sorted(against, 1) : NULL;
+    c->earlier_count = against != NULL ? against->count : 0;
+    c->group_first = calloc(c->count + 1, sizeof *c->group_first);
+    c->group_comparison = calloc(c->count + 1, sizeof *c->group_comparison);
+    r->archives = calloc(c->run_count, sizeof *r->archives);
+    r->devices = calloc(c->count + 1, sizeof *r->devices);
+    r->groups = calloc(c->count + 1, sizeof *r->groups);
+    r->device_count = c->count;
+    return c->gpus != NULL && c->group_first != NULL && c->group_comparison != NULL && r->archives != NULL &&
+           r->devices != NULL && r->groups != NULL && (against == NULL || c->earlier != NULL);
+}
+
+lot_status lot_check(const lot_observed_run *runs, size_t count, const lot_check_options *options,
+                     lot_check_result *result, lot_error *error)
 {
     lot_check_result made;
-    lot_case c = {.options = options, .header = &run->header, .count = run->count, .result = &made};
-    lot_status status = LOT_OK;
+    lot_case c = {.options = options, .runs = runs, .run_count = count, .result = &made};
+    lot_status status = check_inputs(runs, count, options->against, error);
 
-    if (options->against != NULL && (options->against->header.simulated == 1) != (run->header.simulated == 1))
-        return lot_error_set(error, LOT_INPUT, "--against", 0,
-                             "one of the two archives was made over a simulator and the other was not");
-    describe_run(run, options, &made);
-    c.gpus = sorted(run);
-    c.earlier = options->against != NULL ? sorted(options->against) : NULL;
-    c.earlier_count = options->against != NULL ? options->against->count : 0;
-    c.group_first = calloc(run->count + 1, sizeof *c.group_first);
-    c.group_comparison = calloc(run->count + 1, sizeof *c.group_comparison);
-    made.devices = calloc(run->count + 1, sizeof *made.devices);
-    made.groups = calloc(run->count + 1, sizeof *made.groups);
-    made.device_count = run->count;
-    c.no_memory = c.gpus == NULL || c.group_first == NULL || c.group_comparison == NULL ||
-                  made.devices == NULL || made.groups == NULL ||
-                  (options->against != NULL && c.earlier == NULL);
-    if (!c.no_memory)
+    if (status != LOT_OK)
+        return status;
+    memset(&made, 0, sizeof made);
+    c.no_memory = !make_lists(&c);
+    if (!c.no_memory) {
+        describe_runs(&c);
         judge(&c);
+    }
     if (c.no_memory) {
         lot_check_result_free(&made);
-        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory to check %zu ranks", run->count);
+        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory to check %s",
+                               lot_count((int64_t)c.count, "rank").text);
     } else {
         conclude(&c);
         *result = made;

@@ -1,4 +1,5 @@
-/* Is every GPU of a rental equal and healthy? A run in, verdicts out; docs/consistency.md says how and why.
+/* Is every GPU of a rental equal and healthy? Its runs in, verdicts out; docs/consistency.md says how and
+ * why.
  */
 #ifndef GPULOT_ANALYSIS_CHECK_H
 #define GPULOT_ANALYSIS_CHECK_H
@@ -8,7 +9,7 @@
 #include "core/expectation.h"
 #include "core/verdict.h"
 
-/* A price that the archive holds. */
+/* A price that an archive holds; gpus 0: it holds none. */
 typedef struct lot_check_price {
     int64_t total_cents;
     int64_t gpus; /* paid for */
@@ -21,17 +22,19 @@ typedef struct lot_check_options {
     int64_t soak_passes; /* fewer verified passes than this are no soak */
     const lot_observed_run *against;      /* an earlier run, or NULL */
     const lot_expectations *expectations; /* or NULL */
-    const lot_check_price *price;         /* or NULL */
+    const lot_check_price *prices;        /* one for each run, or NULL */
+    const char *const *files;             /* names of the runs' archives, or NULL */
 } lot_check_options;
 
 #define LOT_CHECK_PRIOR       "1.5%"
 #define LOT_CHECK_LEVEL       "1%"
 #define LOT_CHECK_SOAK_PASSES "100"
 
-/* Judges every GPU. The answer does not depend on the order of the ranks. LOT_INPUT where the earlier run
- * cannot be set against this one (one of the two over a simulator); LOT_MEMORY. *result is set on success
- * only; free with lot_check_result_free. */
-lot_status lot_check(const lot_observed_run *run, const lot_check_options *options, lot_check_result *result,
-                     lot_error *error);
+/* Judges every GPU of `count` runs, at least one, which together are the rental: equal GPUs are peers
+ * whichever run they stand in. The answer does not depend on the order of the ranks. LOT_INPUT where one run
+ * stands there twice, or some were made over a simulator and some were not, the earlier run included;
+ * LOT_MEMORY. *result is set on success only; free with lot_check_result_free. */
+lot_status lot_check(const lot_observed_run *runs, size_t count, const lot_check_options *options,
+                     lot_check_result *result, lot_error *error);
 
 #endif

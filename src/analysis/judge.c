@@ -75,6 +75,15 @@ void lot_case_good(lot_case *c, size_t gpu, lot_evidence evidence)
         *heard = LOT_HEARD_GOOD;
 }
 
+lot_archive_name lot_case_archive(const lot_case *c, size_t archive)
+{
+    lot_archive_name name = {""};
+
+    if (c->run_count > 1)
+        (void)snprintf(name.text, sizeof name.text, "archive %zu ", archive + 1);
+    return name;
+}
+
 double lot_speed_lost(double d)
 {
     return -expm1(-d);

@@ -8,13 +8,16 @@
 typedef struct lot_judged {
     const lot_record_head *head;
     const lot_observation *seen;
+    size_t archive;      /* index of its run */
+    bool repeated;       /* the same GPU stands in an earlier archive: no voice, nothing to compare */
     bool speed_judged;   /* against peers or an expectation */
     bool corrupt_itself; /* its own repeats or reference say so: no voice among its peers */
 } lot_judged;
 
 typedef struct lot_case {
     const lot_check_options *options;
-    const lot_run_header *header;
+    const lot_observed_run *runs;
+    size_t run_count;
     lot_judged *gpus; /* sorted by lot_device_compare; as many as result->device_count */
     size_t count;
     lot_judged *earlier; /* of options->against, sorted likewise; NULL */
@@ -55,7 +58,15 @@ size_t lot_case_earlier(const lot_case *c, const lot_record_head *head, size_t *
 /* Share of speed lost by one who takes e^d as long; the other way round below 0. */
 double lot_speed_lost(double d);
 
+/* "archive 2 " where several archives are checked, else "". */
+typedef struct lot_archive_name {
+    char text[32];
+} lot_archive_name;
+
+lot_archive_name lot_case_archive(const lot_case *c, size_t archive);
+
 /* The judges, in the order in which they are called. */
+void lot_judge_repeated(lot_case *c); /* GPUs that stand in two archives */
 void lot_judge_state(lot_case *c);    /* lost, failed, not measured, counters of faults */
 void lot_judge_results(lot_case *c);  /* own digests, finiteness, reference */
 void lot_judge_digests(lot_case *c);  /* digests among peers and against the earlier run; after results */

@@ -4,6 +4,7 @@
 
 #include "analysis/judge.h"
 #include "analysis/spread.h"
+#include "core/count.h"
 #include "core/field.h"
 #include "core/stats.h"
 
@@ -125,8 +126,9 @@ static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lo
     f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "earlier_seconds");
     lot_finding_place(f, s->phase, s->schedule);
     lot_finding_number(f, lot_speed_lost(d), lot_speed_lost(threshold), "1");
-    lot_finding_say(f, "%.2f %% slower than the %zu equal GPUs of the earlier archive (threshold %.2f %%)",
-                    100 * lot_speed_lost(d), count, 100 * lot_speed_lost(threshold));
+    lot_finding_say(f, "%.2f %% slower than %s of the earlier archive (own threshold %.2f %%)",
+                    100 * lot_speed_lost(d), lot_count((int64_t)count, "equal GPU").text,
+                    100 * lot_speed_lost(threshold));
 }
 
 void lot_judge_rates(lot_case *c)

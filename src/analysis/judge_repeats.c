@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/judge.h"
+#include "core/count.h"
 #include "core/distributions.h"
 
 /* Of the level; the rest is for the judge of speed. Drift can be found in two directions. */
@@ -99,8 +100,8 @@ static void judge_soak_series(lot_case *c, size_t gpu, const lot_series *s)
         lot_finding_place(f, s->phase, s->schedule);
         lot_finding_number(f, s->digested_rows == 0 ? 0 : (double)s->passes, (double)c->options->soak_passes,
                            "");
-        lot_finding_say(f, "%lld verified passes are no soak; at least %lld are",
-                        s->digested_rows == 0 ? 0LL : (long long)s->passes,
+        lot_finding_say(f, "%s, too few for a soak: at least %lld",
+                        lot_count(s->digested_rows == 0 ? 0 : s->passes, "verified pass").text,
                         (long long)c->options->soak_passes);
     }
     if (!isnan(t->change)) {

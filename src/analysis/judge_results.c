@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/judge.h"
+#include "core/count.h"
 #include "core/status.h"
 
 /* ---- the GPU by itself ---- */
@@ -23,16 +24,16 @@ static void find_differing(lot_case *c, size_t gpu)
         f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REPEAT, "digest");
         lot_finding_place(f, s->phase, s->schedule);
         lot_finding_number(f, (double)s->digests_differing, 0, "");
-        lot_finding_say(f, "%lld of %lld passes differ from the first: %s, not %s",
-                        (long long)s->digests_differing, (long long)s->passes, s->deviating_digest,
-                        v->digest);
+        lot_finding_say(f, "%lld of %s with another output than the first: %s, not %s",
+                        (long long)s->digests_differing, lot_count(s->passes, "pass").text,
+                        s->deviating_digest, v->digest);
     }
     if (!placed && v->digests_differing > 0) {
         lot_finding *f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REPEAT, "digest");
 
         lot_finding_number(f, (double)v->digests_differing, 0, "");
-        lot_finding_say(f, "%lld of %lld passes differ from the first", (long long)v->digests_differing,
-                        (long long)v->passes);
+        lot_finding_say(f, "%lld of %s with another output than the first", (long long)v->digests_differing,
+                        lot_count(v->passes, "pass").text);
     }
     if (!placed && v->digests_differing == 0 && v->passes > 1)
         lot_case_good(c, gpu, LOT_EVIDENCE_REPEAT);
@@ -52,7 +53,7 @@ static void find_nonfinite(lot_case *c, size_t gpu)
         rows = g->head->verification.nonfinite_passes;
     f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REFERENCE, "finite");
     lot_finding_number(f, (double)rows, 0, "");
-    lot_finding_say(f, "%lld outputs hold a NaN or an infinity", (long long)rows);
+    lot_finding_say(f, "%s with a NaN or an infinity", lot_count(rows, "output").text);
 }
 
 static void find_reference(lot_case *c, size_t gpu)
@@ -68,8 +69,8 @@ static void find_reference(lot_case *c, size_t gpu)
         return;
     f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REFERENCE, "reference_max_bound_ratio");
     lot_finding_number(f, v->reference_max_bound_ratio, 1, "1");
-    lot_finding_say(f, "the float64 reference of %lld sampled rows is missed by %.3g times its bound",
-                    (long long)v->reference_rows, v->reference_max_bound_ratio);
+    lot_finding_say(f, "the float64 reference of %s is missed by %.3g times its bound",
+                    lot_count(v->reference_rows, "sampled row").text, v->reference_max_bound_ratio);
 }
 
 void lot_judge_results(lot_case *c)
@@ -213,7 +214,8 @@ static void judge_group(lot_case *c, size_t first, size_t end, voice *now)
     vote v = {0};
 
     for (size_t i = first; i < end; i++)
-        if (!c->gpus[i].corrupt_itself && c->gpus[i].head->verification.digest[0] != '\0')
+        if (!c->gpus[i].corrupt_itself && !c->gpus[i].repeated &&
+            c->gpus[i].head->verification.digest[0] != '\0')
             now[count++] = (voice){c->gpus[i].head->verification.digest, i};
     qsort(now, count, sizeof *now, by_digest);
     hear_earlier(c, c->gpus[first].head, &v);

@@ -7,6 +7,7 @@
 #include "analysis/groups.h"
 #include "analysis/judge.h"
 #include "analysis/setup.h"
+#include "core/count.h"
 #include "core/field.h"
 
 typedef struct value {
@@ -150,7 +151,7 @@ static void judge_alone(lot_case *c, size_t gpu)
             lot_case_find(c, gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_RECORD, "foreign_processes");
 
         lot_finding_number(f, (double)d->foreign_processes, 0, "");
-        lot_finding_say(f, "%lld compute processes of others on the GPU", (long long)d->foreign_processes);
+        lot_finding_say(f, "%s on the GPU", lot_count(d->foreign_processes, "foreign compute process").text);
     }
     if (d->power_limit_watts < d->power_limit_default_watts) {
         lot_finding *f =

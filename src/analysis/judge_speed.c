@@ -6,9 +6,11 @@
 
 #include "analysis/judge.h"
 #include "analysis/spread.h"
+#include "core/count.h"
 #include "core/distributions.h"
 #include "core/field.h"
 #include "core/stats.h"
+#include "core/status.h"
 
 /* Of the level that may be spent on false alarms; the rest is for the judge of repeats. */
 #define SPEED_SHARE 0.8
@@ -25,7 +27,7 @@ static const char *const phases[] = {"warm_forward", "soak"};
 #define SCHEDULE_COUNT (sizeof schedules / sizeof schedules[0])
 #define PHASE_COUNT    (sizeof phases / sizeof phases[0])
 
-/* One GPU's time in one comparison. */
+/* One GPU's time in one comparison: a voice in it. */
 typedef struct entrant {
     double y; /* ln seconds of its median repeat */
     size_t gpu;
@@ -41,8 +43,8 @@ typedef struct contest {
     const char *phase;
     const char *schedule;
     lot_clock_kind clock;
-    double noise; /* standard deviation of one repeat, pooled */
-    int64_t repeats;
+    double noise;    /* standard deviation of one repeat, pooled */
+    int64_t repeats; /* fewest of one entrant */
 } contest;
 
 static int by_time(const void *a, const void *b)
@@ -55,18 +57,40 @@ static int by_time(const void *a, const void *b)
     return (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
+static const lot_series *series_of(const lot_case *c, const contest *k, size_t gpu)
+{
+    return lot_observation_find(c->gpus[gpu].seen, k->phase, k->schedule);
+}
+
+/* Only a GPU that finished is a yardstick for the others: all the timed repeats that were asked for, and in a
+ * soak, whose rows nobody counts beforehand, a rank that did not fail. */
+static bool finished(const lot_judged *gpu, const lot_series *s)
+{
+    const lot_status status = lot_status_from_name(gpu->head->outcome.status);
+    const int64_t rows = s == NULL ? 0 : s->timing[lot_series_clock(s)].rows;
+
+    if (rows == 0 || gpu->repeated)
+        return false;
+    if (strcmp(s->phase, "soak") == 0)
+        return status == LOT_OK || status == LOT_WRONG_RESULT;
+    return rows >= gpu->head->synthetic_model.repeats;
+}
+
 /* The device's clock only where every one has it: two clocks are never compared with each other. */
 static lot_clock_kind common_clock(const lot_case *c, const contest *k)
 {
-    bool device = true;
-
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = lot_observation_find(c->gpus[i].seen, k->phase, k->schedule);
+        const lot_series *s = series_of(c, k, i);
 
-        if (s != NULL && s->timing[lot_series_clock(s)].rows > 0)
-            device = device && lot_series_clock(s) == LOT_CLOCK_DEVICE;
+        if (finished(&c->gpus[i], s) && lot_series_clock(s) != LOT_CLOCK_DEVICE)
+            return LOT_CLOCK_HOST;
     }
-    return device ? LOT_CLOCK_DEVICE : LOT_CLOCK_HOST;
+    return LOT_CLOCK_DEVICE;
+}
+
+static entrant entrant_of(const contest *k, size_t gpu, const lot_series *s)
+{
+    return (entrant){log(s->timing[k->clock].median_seconds), gpu, &s->timing[k->clock]};
 }
 
 static void enter(const lot_case *c, contest *k)
@@ -75,11 +99,11 @@ static void enter(const lot_case *c, contest *k)
     k->count = 0;
     k->repeats = INT64_MAX;
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = lot_observation_find(c->gpus[i].seen, k->phase, k->schedule);
+        const lot_series *s = series_of(c, k, i);
 
-        if (s == NULL || s->timing[k->clock].rows == 0)
+        if (!finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0)
             continue;
-        k->entrants[k->count++] = (entrant){log(s->timing[k->clock].median_seconds), i, &s->timing[k->clock]};
+        k->entrants[k->count++] = entrant_of(k, i, s);
         if (s->timing[k->clock].rows < k->repeats)
             k->repeats = s->timing[k->clock].rows;
     }
@@ -146,21 +170,28 @@ static lot_estimate effect(double y, double middle, double variance)
     return (lot_estimate){lot_speed_lost(d), lot_speed_lost(d - half), lot_speed_lost(d + half)};
 }
 
-static void find_slow(lot_case *c, const contest *k, const entrant *e, const lot_estimate *slower,
-                      double threshold)
+/* How one entrant compares with the middle of its peers. */
+typedef struct standing {
+    size_t peers;
+    double distance; /* of the logarithms */
+    lot_estimate slower;
+    double threshold; /* its own: from its noise and the belief that its peers leave; share of speed lost */
+} standing;
+
+static void find_slow(lot_case *c, const contest *k, const entrant *e, const standing *at)
 {
+    const lot_estimate *slower = &at->slower;
     lot_finding *f = lot_case_find(c, e->gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_PEER,
                                    k->clock == LOT_CLOCK_DEVICE ? "device_seconds" : "host_seconds");
 
     lot_finding_place(f, k->phase, k->schedule);
-    lot_finding_number(f, slower->value, threshold, "1");
+    lot_finding_number(f, slower->value, at->threshold, "1");
     f->low = slower->low;
     f->high = slower->high;
-    lot_finding_say(f,
-                    "%.2f %% slower than the middle of its peers, %zu (95 %% interval %.2f to %.2f %%, "
-                    "threshold %.2f %%)",
-                    100 * slower->value, k->count - 1, 100 * slower->low, 100 * slower->high,
-                    100 * threshold);
+    lot_finding_say(
+        f, "%.2f %% slower than the middle of %s (95 %% interval %.2f to %.2f %%; own threshold %.2f %%)",
+        100 * slower->value, lot_count((int64_t)at->peers, "peer").text, 100 * slower->low,
+        100 * slower->high, 100 * at->threshold);
 }
 
 /* Which schedule's numbers stand in the table of GPUs: the first one that there is. */
@@ -231,17 +262,36 @@ static void note_comparison(lot_case *c, const contest *k, const lot_spread_prio
     n->median_seconds = exp(lot_stats_median(k->y, k->count));
     n->repeat_noise = k->noise;
     n->own_spread = k->count >= 3 ? 1.4826 * lot_stats_mad(k->y, k->count) : NAN;
-    n->used_spread = n->threshold = n->detectable = n->false_alarm = NAN;
+    n->used_spread = n->typical_threshold = n->detectable = n->false_alarm = NAN;
     if (k->count < 2)
         return;
     belief->centre_factor = lot_median_variance(k->count - 1);
     threshold = lot_spread_threshold(prior, belief, c->finding_chance);
     n->used_spread = lot_spread_mean(prior, belief);
-    n->threshold = lot_speed_lost(threshold);
+    n->typical_threshold = lot_speed_lost(threshold);
     /* A GPU that slow passes the threshold unless it was one of the fastest twentieth before. */
     n->detectable = lot_speed_lost(threshold + lot_spread_threshold(prior, belief, 0.05));
     n->false_alarm = c->finding_chance;
     note_blindness(c, k, n->detectable);
+}
+
+/* `judge` is the belief from the peers with the GPU's own noise; NULL where it cannot be slow. */
+static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const lot_spread_prior *prior,
+                          const lot_spread_belief *judge, standing *at)
+{
+    note_device(c, k, e, &at->slower);
+    c->gpus[e->gpu].speed_judged = true;
+    lot_case_good(c, e->gpu, LOT_EVIDENCE_PEER);
+    if (judge == NULL || lot_spread_tail(prior, judge, at->distance) >= c->finding_chance)
+        return;
+    at->threshold = lot_speed_lost(lot_spread_threshold(prior, judge, c->finding_chance));
+    find_slow(c, k, e, at);
+}
+
+/* `variance` is that of the distance between the GPU and the middle of its peers. */
+static standing standing_of(const entrant *e, size_t peers, double middle, double variance)
+{
+    return (standing){peers, e->y - middle, effect(e->y, middle, variance), NAN};
 }
 
 /* Judges every entrant of a sorted contest of at least two. Only the slower half can be slow, and for all of
@@ -257,46 +307,77 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
                         middle_without(k, k->count - 1), &fit);
     for (size_t i = 0; i < k->count; i++) {
         const entrant *e = &k->entrants[i];
-        const double middle = middle_without(k, i);
-        const double variance =
-            own_variance(k, e) + lot_median_variance(k->count - 1) * (used * used + fit.variance);
-        const lot_estimate slower = effect(e->y, middle, variance);
+        const double own = own_variance(k, e);
+        standing at = standing_of(e, k->count - 1, middle_without(k, i),
+                                  own + lot_median_variance(k->count - 1) * (used * used + fit.variance));
         lot_spread_belief judge;
 
-        note_device(c, k, e, &slower);
-        c->gpus[e->gpu].speed_judged = true;
-        lot_case_good(c, e->gpu, LOT_EVIDENCE_PEER);
-        if (i < half)
+        if (i >= half)
+            lot_spread_without(prior, &fit, e->y, own, &judge);
+        judge_entrant(c, k, e, prior, i >= half ? &judge : NULL, &at);
+    }
+}
+
+/* GPUs that did not finish have no voice but are set against those that did, at least one. */
+static void judge_unfinished(lot_case *c, const contest *k, const lot_spread_prior *prior,
+                             const lot_spread_belief *all)
+{
+    const double middle = lot_stats_median(k->y, k->count);
+    const double used = lot_spread_mean(prior, all);
+    const double middle_variance = all->centre_factor * (used * used + all->variance);
+
+    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
+        const lot_series *s = series_of(c, k, i);
+        lot_spread_belief judge = *all;
+        standing at;
+        entrant e;
+
+        if (s == NULL || finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0 || c->gpus[i].repeated)
             continue;
-        lot_spread_without(prior, &fit, e->y, own_variance(k, e), &judge);
-        if (lot_spread_tail(prior, &judge, e->y - middle) < c->finding_chance)
-            find_slow(c, k, e, &slower,
-                      lot_speed_lost(lot_spread_threshold(prior, &judge, c->finding_chance)));
+        e = entrant_of(k, i, s);
+        judge.variance = own_variance(k, &e);
+        at = standing_of(&e, k->count, middle, judge.variance + middle_variance);
+        judge_entrant(c, k, &e, prior, &judge, &at);
+    }
+}
+
+/* A GPU whose times nothing can be set against has its place in the table all the same. */
+static void note_alone(lot_case *c, const contest *k)
+{
+    const lot_estimate unknown = {NAN, NAN, NAN};
+
+    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
+        const lot_series *s = series_of(c, k, i);
+        entrant e;
+
+        if (s == NULL || s->timing[k->clock].rows == 0)
+            continue;
+        e = entrant_of(k, i, s);
+        note_device(c, k, &e, &unknown);
     }
 }
 
 static void judge_contest(lot_case *c, contest *k, const lot_spread_prior *prior)
 {
-    const lot_estimate unknown = {NAN, NAN, NAN};
     lot_spread_fit fit;
     lot_spread_belief all;
 
     enter(c, k);
-    if (k->count == 0)
+    if (k->count == 0) {
+        note_alone(c, k);
         return;
+    }
     k->noise = pooled_noise(k, k->y);
     for (size_t i = 0; i < k->count; i++)
         k->y[i] = k->entrants[i].y;
-    if (k->count == 1) {
-        note_device(c, k, &k->entrants[0], &unknown);
-        note_comparison(c, k, prior, NULL);
-        return;
-    }
     lot_spread_fit_make(prior, k->y, median_noise(k->noise, k->repeats), k->count,
                         lot_stats_median(k->y, k->count), &fit);
     lot_spread_all(prior, &fit, &all);
-    judge_entrants(c, k, prior, &all);
+    judge_unfinished(c, k, prior, &all);
+    if (k->count > 1)
+        judge_entrants(c, k, prior, &all);
     note_comparison(c, k, prior, &all);
+    note_alone(c, k);
 }
 
 /* Every phase and schedule of one group. */

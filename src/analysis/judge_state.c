@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/groups.h"
 #include "analysis/judge.h"
+#include "core/count.h"
 #include "core/status.h"
 
 static void missing(lot_case *c, size_t gpu, const char *phase, const char *measure, const char *why)
@@ -49,8 +51,8 @@ static void judge_repeats(lot_case *c, size_t gpu)
         f = lot_case_find(c, gpu, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, "repeats");
         lot_finding_place(f, s->phase, s->schedule);
         lot_finding_number(f, (double)timed, wanted > 0 ? (double)wanted : NAN, "");
-        lot_finding_say(f, "%lld of %lld repeats have a usable time", (long long)timed,
-                        (long long)(wanted > s->rows ? wanted : s->rows));
+        lot_finding_say(f, "%lld of %s with a usable time", (long long)timed,
+                        lot_count(wanted > s->rows ? wanted : s->rows, "repeat").text);
     }
     if (!any)
         missing(c, gpu, "warm_forward", "repeats", "no repeat has a usable time");
@@ -80,7 +82,7 @@ static void judge_counters(lot_case *c, size_t gpu)
 
             lot_finding_place(f, s->phase, s->schedule);
             lot_finding_number(f, (double)s->ecc_uncorrected, 0, "");
-            lot_finding_say(f, "%lld uncorrected memory errors", (long long)s->ecc_uncorrected);
+            lot_finding_say(f, "%s", lot_count(s->ecc_uncorrected, "uncorrected memory error").text);
         }
         if (s->ecc_corrected > 0) {
             lot_finding *f =
@@ -88,7 +90,7 @@ static void judge_counters(lot_case *c, size_t gpu)
 
             lot_finding_place(f, s->phase, s->schedule);
             lot_finding_number(f, (double)s->ecc_corrected, NAN, "");
-            lot_finding_say(f, "%lld corrected memory errors", (long long)s->ecc_corrected);
+            lot_finding_say(f, "%s", lot_count(s->ecc_corrected, "corrected memory error").text);
         }
     }
     if (d->remap_failed == 1)
@@ -101,16 +103,53 @@ static void judge_counters(lot_case *c, size_t gpu)
 }
 
 /* Ranks that did not even leave a record have no place among the GPUs. */
-static void judge_missing_ranks(lot_case *c)
+static void judge_missing_ranks(lot_case *c, size_t archive)
 {
+    const lot_checked_archive *a = &c->result->archives[archive];
     lot_finding *f;
 
-    if (c->header->ranks <= (int64_t)c->count)
+    if (a->missing == 0)
         return;
-    c->result->missing = (size_t)(c->header->ranks - (int64_t)c->count);
     f = lot_case_find(c, LOT_NO_DEVICE_INDEX, LOT_VERDICT_LOST, LOT_EVIDENCE_RECORD, "ranks");
-    lot_finding_number(f, (double)c->count, (double)c->header->ranks, "");
-    lot_finding_say(f, "%zu of %lld ranks left no record", c->result->missing, (long long)c->header->ranks);
+    lot_finding_number(f, (double)a->recorded, (double)a->ranks, "");
+    lot_finding_say(f, "%zu of %s %s%sleft no record", a->missing, lot_count(a->ranks, "rank").text,
+                    c->run_count > 1 ? "in " : "", lot_case_archive(c, archive).text);
+}
+
+/* gpus[first .. end) are one GPU of one group. Of several archives the first one measured it; what another
+ * one says it rented was not measured. Ranks on a CPU share it and are told apart by their numbers. */
+static void judge_same_gpu(lot_case *c, size_t first, size_t end)
+{
+    size_t original = first;
+
+    for (size_t i = first; i < end; i++)
+        if (c->gpus[i].archive < c->gpus[original].archive)
+            original = i;
+    for (size_t i = first; i < end; i++) {
+        if (c->gpus[i].archive == c->gpus[original].archive)
+            continue;
+        c->gpus[i].repeated = true;
+        lot_finding_say(lot_case_find(c, i, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, "uuid"),
+                        "is the GPU of %srank %lld once more: a GPU of its own was not measured",
+                        lot_case_archive(c, c->gpus[original].archive).text,
+                        (long long)c->gpus[original].head->identity.rank);
+    }
+}
+
+static bool same_gpu(const lot_judged *a, const lot_judged *b)
+{
+    return a->head->device.uuid[0] != '\0' && strcmp(a->head->device.kind, "host") != 0 &&
+           strcmp(a->head->device.uuid, b->head->device.uuid) == 0 &&
+           lot_group_compare(a->head, b->head) == 0;
+}
+
+void lot_judge_repeated(lot_case *c)
+{
+    for (size_t first = 0, end; c->run_count > 1 && first < c->count; first = end) {
+        for (end = first + 1; end < c->count && same_gpu(&c->gpus[first], &c->gpus[end]);)
+            end++;
+        judge_same_gpu(c, first, end);
+    }
 }
 
 void lot_judge_state(lot_case *c)
@@ -121,7 +160,8 @@ void lot_judge_state(lot_case *c)
         judge_verification(c, i);
         judge_counters(c, i);
     }
-    judge_missing_ranks(c);
+    for (size_t i = 0; i < c->run_count; i++)
+        judge_missing_ranks(c, i);
 }
 
 void lot_judge_silence(lot_case *c)
@@ -132,7 +172,9 @@ void lot_judge_silence(lot_case *c)
         if (c->gpus[i].speed_judged || c->result->devices[i].verdicts != 0)
             continue;
         f = lot_case_find(c, i, LOT_VERDICT_UNDECIDED, LOT_EVIDENCE_PEER, "device_seconds");
-        lot_finding_say(f, "alone in its group: its speed was compared with nothing; "
-                           "--against or --expect can judge it");
+        lot_finding_say(f, "%s: its speed was compared with nothing; --against or --expect can judge it",
+                        c->result->groups[c->result->devices[i].group].devices > 1
+                            ? "no other GPU of its group finished its repeats"
+                            : "alone in its group");
     }
 }

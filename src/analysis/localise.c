@@ -1,5 +1,6 @@
 #include "analysis/localise.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,23 +12,28 @@ bool lot_localise_wanted(const lot_checked_device *device)
             (LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT) | LOT_VERDICT_BIT(LOT_VERDICT_UNDECIDED))) != 0;
 }
 
-int64_t lot_localise_base(const lot_check_result *result, size_t index)
+/* Whether the GPU at `a` comes before the one at `b`. */
+static bool comes_before(const lot_check_result *result, size_t a, size_t b)
 {
-    const lot_checked_device *d = &result->devices[index];
-    int64_t lowest = d->rank;
-    int64_t lowest_ok = -1;
+    const lot_checked_device *one = &result->devices[a];
+    const lot_checked_device *other = &result->devices[b];
 
+    return one->archive != other->archive ? one->archive < other->archive : one->rank < other->rank;
+}
+
+void lot_localise_bases(const lot_check_result *result, size_t *bases)
+{
+    for (size_t g = 0; g < result->group_count; g++)
+        bases[g] = LOT_NO_DEVICE_INDEX;
     for (size_t i = 0; i < result->device_count; i++) {
-        const lot_checked_device *peer = &result->devices[i];
+        size_t *base = &bases[result->devices[i].group];
+        const bool ok = result->devices[i].verdicts == 0;
+        const bool base_ok = *base != LOT_NO_DEVICE_INDEX && result->devices[*base].verdicts == 0;
 
-        if (peer->group != d->group)
-            continue;
-        if (peer->rank < lowest)
-            lowest = peer->rank;
-        if (peer->verdicts == 0 && (lowest_ok < 0 || peer->rank < lowest_ok))
-            lowest_ok = peer->rank;
+        if (*base == LOT_NO_DEVICE_INDEX || (ok && !base_ok) ||
+            (ok == base_ok && comes_before(result, i, *base)))
+            *base = i;
     }
-    return lowest_ok >= 0 ? lowest_ok : lowest;
 }
 
 static lot_status append(lot_check_result *result, const lot_localised *found, lot_error *error)
@@ -125,23 +131,39 @@ static void collect_layer(const lot_record *record, int64_t layer, lot_localised
     }
 }
 
-lot_status lot_localise_compare(const lot_record *base, const lot_record *other, lot_check_result *result,
+lot_status lot_localise_compare(lot_localise_side base, lot_localise_side other, lot_check_result *result,
                                 lot_error *error)
 {
     lot_status status = LOT_OK;
 
     for (int64_t layer = 1; status == LOT_OK && layer <= LAYERS; layer++) {
-        lot_localised found = {.rank = other->head.identity.rank,
-                               .against = base->head.identity.rank,
-                               .layer = layer,
-                               .compared = LOT_NULL_I64};
+        lot_localised found = {
+            .device = other.device, .against = base.device, .layer = layer, .compared = LOT_NULL_I64};
 
-        if (base == other)
-            collect_layer(other, layer, &found);
+        if (base.device == other.device)
+            collect_layer(other.record, layer, &found);
         else
-            compare_layer(base, other, layer, &found);
+            compare_layer(base.record, other.record, layer, &found);
         if (found.differing > 0)
             status = append(result, &found, error);
     }
     return status;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const lot_localised *one = a;
+    const lot_localised *other = b;
+    const bool peer = one->against != one->device, other_peer = other->against != other->device;
+
+    if (one->device != other->device)
+        return one->device > other->device ? 1 : -1;
+    return peer != other_peer ? (int)peer - (int)other_peer
+                              : (one->layer > other->layer) - (one->layer < other->layer);
+}
+
+void lot_localise_sort(lot_check_result *result)
+{
+    if (result->localised_count > 0)
+        qsort(result->localised, result->localised_count, sizeof *result->localised, by_place);
 }

@@ -393,3 +393,18 @@ void lot_observed_free(lot_observed_run *observed)
     free(observed->observations);
     lot_observed_init(observed);
 }
+
+lot_status lot_observed_distinct(const lot_observed_run *runs, size_t count, lot_error *error)
+{
+    for (size_t r = 1; r < count; r++) {
+        const char *id = runs[r].header.run_id;
+
+        if ((runs[r].header.simulated == 1) != (runs[0].header.simulated == 1))
+            return lot_error_set(error, LOT_INPUT, "archive", 0,
+                                 "one archive was made over a simulator and another was not");
+        for (size_t i = 0; i < r; i++)
+            if (id[0] != '\0' && strcmp(id, runs[i].header.run_id) == 0)
+                return lot_error_set(error, LOT_INPUT, "archive", 0, "run %s stands there twice", id);
+    }
+    return LOT_OK;
+}

@@ -46,7 +46,7 @@ typedef struct lot_option {
     const char *choices; /* "float32|float16|bfloat16" */
 } lot_option;
 
-#define LOT_TEXT_LIST_MAX 256
+#define LOT_TEXT_LIST_MAX 1024
 
 typedef struct lot_text_list {
     const char *items[LOT_TEXT_LIST_MAX];

@@ -39,6 +39,7 @@ void lot_verdicts_print(char *text, size_t size, unsigned verdicts)
 
 void lot_check_result_free(lot_check_result *result)
 {
+    free(result->archives);
     free(result->devices);
     free(result->groups);
     free(result->comparisons);

@@ -61,8 +61,8 @@ typedef struct lot_finding {
     char schedule[12];
     char measure[40]; /* what was looked at: "device_seconds", "digest", "driver_version" */
     double number;
-    double threshold;
-    double low; /* 95 % interval of the number */
+    double threshold; /* what the number was held against; of a slow GPU its own threshold */
+    double low;       /* 95 % interval of the number */
     double high;
     char unit[8]; /* of the four; "1" for a share or a ratio */
     char text[256];
@@ -78,8 +78,21 @@ typedef struct lot_estimate {
     double high;
 } lot_estimate;
 
+/* One archive that was checked: one run. */
+typedef struct lot_checked_archive {
+    char file[256]; /* as it was given; "" where it has no name */
+    char run_id[40];
+    char label[64];
+    int64_t ranks;   /* launched */
+    size_t recorded; /* ranks with a record */
+    size_t missing;  /* without */
+    size_t good;     /* GPUs that are ok */
+    double elapsed_seconds;
+} lot_checked_archive;
+
 typedef struct lot_checked_device {
-    int64_t rank;
+    size_t archive; /* index in the result's archives */
+    int64_t rank;   /* in that archive's run */
     char host[64];
     char uuid[48];
     char pci_address[16];
@@ -106,15 +119,17 @@ typedef struct lot_comparison {
     char phase[16];
     char schedule[12];
     char clock[8];
-    size_t devices;  /* compared */
-    int64_t repeats; /* fewest of one GPU */
+    size_t devices;  /* that finished their repeats: each is a peer of the others */
+    int64_t repeats; /* fewest of one of them */
     double median_seconds;
     double repeat_noise; /* standard deviation of one repeat, pooled, relative */
     double own_spread;   /* robust standard deviation between the GPUs; NaN below 3 */
     double used_spread;  /* with the prior, as used */
-    double threshold;    /* share of speed lost above which a GPU is slow; NaN below 2 GPUs */
-    double detectable;   /* share of speed lost that would be found with 95 % probability */
-    double false_alarm;  /* nominal chance of one honest GPU to be called slow here */
+    double
+        typical_threshold; /* share of speed lost above which one more honest GPU with the group's noise would
+                              be called slow; a finding's threshold is that GPU's own. NaN below 2 GPUs */
+    double detectable;     /* share of speed lost that would be found with 95 % probability */
+    double false_alarm;    /* nominal chance of one honest GPU to be called slow here */
 } lot_comparison;
 
 typedef struct lot_checked_group {
@@ -145,8 +160,8 @@ typedef struct lot_check_cost {
 
 /* Where a GPU's sampled outputs have other bits than those they are set against (measure --localise). */
 typedef struct lot_localised {
-    int64_t rank;
-    int64_t against;  /* rank of the GPU that it is set against; its own number: its own first pass */
+    size_t device;    /* index in the result's devices */
+    size_t against;   /* of the GPU that it is set against; its own index: its own first pass */
     int64_t layer;    /* 1: after Linear and GELU; 2: the network's output */
     int64_t compared; /* elements; LOT_NULL_I64 among its own passes, of which only what differs is kept */
     int64_t differing;
@@ -157,14 +172,14 @@ typedef struct lot_localised {
 } lot_localised;
 
 typedef struct lot_check_result {
-    char run_id[40];
-    char label[64];
+    lot_checked_archive *archives; /* in the order in which they were given */
+    size_t archive_count;
     bool simulated;
-    int64_t ranks;  /* launched */
-    size_t missing; /* ranks without any record */
+    int64_t ranks;  /* launched, of all archives */
+    size_t missing; /* of these without any record */
     double prior;   /* options, as used */
     double level;
-    lot_checked_device *devices; /* sorted by group, then UUID */
+    lot_checked_device *devices; /* sorted by group, then UUID; of all archives */
     size_t device_count;
     lot_checked_group *groups;
     size_t group_count;
@@ -174,8 +189,8 @@ typedef struct lot_check_result {
     size_t finding_count;
     lot_localised *localised; /* in the order of the devices, then by layer */
     size_t localised_count;
-    char precisions[64]; /* that were tried */
-    double elapsed_seconds;
+    char precisions[64];    /* that were tried */
+    double elapsed_seconds; /* of all archives */
     lot_check_cost cost;
     bool all_ok;
 } lot_check_result;

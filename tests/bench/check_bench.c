@@ -79,7 +79,7 @@ static void judge(lot_observed_run *observed, bench_result *result)
     char *json = NULL;
     double judged;
 
-    must(lot_check(observed, &options, &found, &error), &error);
+    must(lot_check(observed, 1, &options, &found, &error), &error);
     judged = cpu_seconds();
     must(lot_check_json_write(&found, &json, &error), &error);
     result->judge_seconds = judged - began;

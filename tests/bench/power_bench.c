@@ -109,7 +109,7 @@ static void by_check(const lot_run *run, int slow, tally *t, double *detectable)
 
     lot_observed_init(&observed);
     if (lot_observed_from_run(&observed, run, &error) != LOT_OK ||
-        lot_check(&observed, &options, &result, &error) != LOT_OK)
+        lot_check(&observed, 1, &options, &result, &error) != LOT_OK)
         die(error.text);
     first = slowest_index(&result, 0);
     for (size_t i = 0; i < result.device_count; i++)

@@ -30,7 +30,7 @@ static inline void check_with(const lot_run *run, const lot_check_options *optio
 
     lot_observed_init(&observed);
     assert_int_equal(LOT_OK, lot_observed_from_run(&observed, run, &error));
-    assert_int_equal(LOT_OK, lot_check(&observed, options, result, &error));
+    assert_int_equal(LOT_OK, lot_check(&observed, 1, options, result, &error));
     lot_observed_free(&observed);
 }
 

@@ -1,10 +1,12 @@
 /* Writes an archive of known content, for the command-line cases:
  *
- *     sample_archive OUT.h5 RANKS REPEATS [KIND]
+ *     sample_archive OUT.h5 RANKS REPEATS [KINDS]
  *
- * KIND: plain (default); simulated; host (a CPU); known (an H100 SXM beyond doubt, with device times); failed
- * (rank 1 ran out of memory and its error names rank 0's host). sample_archive --spool DIR RANKS REPEATS
- * writes the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
+ * KINDS, with commas between them: plain (default); simulated; host (a CPU); known (an H100 SXM beyond doubt,
+ * with device times); failed (rank 1 ran out of memory and its error names rank 0's host); equal (all as fast
+ * as rank 0 and verified against the reference: every GPU is ok); second (the run of another lot, with GPUs
+ * of its own); again (another run over the same GPUs). sample_archive --spool DIR RANKS REPEATS writes the
+ * folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,20 +42,68 @@ static void make_known(lot_record *record)
     lot_record_count(record);
 }
 
+/* Whether `kind` is one of the words of `kinds`. */
+static bool is_kind(const char *kinds, const char *kind)
+{
+    const size_t length = strlen(kind);
+
+    for (const char *at = kinds; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, kind, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static void make_equal(lot_record *record)
+{
+    lot_verification *v = &record->head.verification;
+
+    for (size_t i = 0; i < record->phase_count; i++)
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0)
+            record->phases[i].host_seconds -= 0.001 * (double)record->head.identity.rank;
+    v->reference_rows = 4;
+    v->reference_max_bound_ratio = 0.25;
+    v->reference_passed = 1;
+    lot_record_count(record);
+}
+
+#define SECOND_RUN "sample-run-0002"
+
+static void make_second(lot_record *record)
+{
+    lot_record_head *head = &record->head;
+    char text[64];
+
+    sample_text(head->identity.run_id, sizeof head->identity.run_id, SECOND_RUN);
+    (void)snprintf(text, sizeof text, "other%02lld.example", (long long)(head->identity.rank / 8));
+    sample_text(head->identity.host, sizeof head->identity.host, text);
+    (void)snprintf(text, sizeof text, "GPU-11111111-0000-0000-0000-%012llx",
+                   (unsigned long long)head->identity.rank);
+    sample_text(head->device.uuid, sizeof head->device.uuid, text);
+}
+
 static void make_kind(lot_record *record, const char *kind)
 {
     lot_record_head *head = &record->head;
     const lot_error memory = {LOT_DEVICE_MEMORY, 2, "cudaMalloc",
                               "cudaMalloc of 4096 bytes on 0000:02:00.0 of node00.example failed"};
 
-    if (strcmp(kind, "simulated") == 0) {
+    if (is_kind(kind, "equal"))
+        make_equal(record);
+    if (is_kind(kind, "second"))
+        make_second(record);
+    if (is_kind(kind, "again"))
+        sample_text(head->identity.run_id, sizeof head->identity.run_id, SECOND_RUN);
+    if (is_kind(kind, "simulated"))
         head->device.simulated = 1;
-    } else if (strcmp(kind, "host") == 0) {
+    if (is_kind(kind, "host")) {
         sample_text(head->device.kind, sizeof head->device.kind, "host");
         sample_text(head->device.name, sizeof head->device.name, "Sample CPU");
-    } else if (strcmp(kind, "known") == 0) {
+    }
+    if (is_kind(kind, "known"))
         make_known(record);
-    } else if (strcmp(kind, "failed") == 0 && head->identity.rank == 1) {
+    if (is_kind(kind, "failed") && head->identity.rank == 1) {
         record->phase_count = 4;
         lot_record_fail(record, "warm_forward", &memory);
         head->verification.passed = LOT_NULL_BOOL;
@@ -83,7 +133,9 @@ static void write_archive(const char *path, int64_t ranks, int64_t repeats, cons
         lot_record_free(&record);
     }
     sample_header(&header, ranks);
-    header.simulated = strcmp(kind, "simulated") == 0;
+    header.simulated = is_kind(kind, "simulated");
+    if (is_kind(kind, "second") || is_kind(kind, "again"))
+        sample_text(header.run_id, sizeof header.run_id, SECOND_RUN);
     must(lot_archive_finish(writer, &header, NULL, &error), &error);
 }
 

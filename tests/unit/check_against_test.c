@@ -111,7 +111,7 @@ static void simulator_against_real(void **state)
     assert_int_equal(LOT_OK, lot_observed_from_run(&other, &run, &error));
     other.header.simulated = 1;
     options.against = &other;
-    assert_int_equal(LOT_INPUT, lot_check(&one, &options, &r, &error));
+    assert_int_equal(LOT_INPUT, lot_check(&one, 1, &options, &r, &error));
     assert_non_null(strstr(error.text, "simulator"));
     lot_observed_free(&one);
     lot_observed_free(&other);

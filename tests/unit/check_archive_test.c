@@ -55,7 +55,7 @@ static char *judged(lot_observed_run *observed)
     lot_error error;
     char *json = NULL;
 
-    assert_int_equal(LOT_OK, lot_check(observed, &options, &result, &error));
+    assert_int_equal(LOT_OK, lot_check(observed, 1, &options, &result, &error));
     assert_int_equal(LOT_OK, lot_check_json_write(&result, &json, &error));
     lot_check_result_free(&result);
     lot_observed_free(observed);

@@ -119,11 +119,71 @@ static void contention(void **state)
     lot_run_free(&run);
 }
 
+/* A rank that failed on its way has no say in what is known of the others: neither the repeats that count nor
+ * the threshold change. It is set against them all the same. */
+static void unfinished_has_no_voice(void **state)
+{
+    lot_check_result three, four_of_them;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    set_status(&run, 3, LOT_DEVICE_FAULT);
+    synthetic_run_slow(&run, 3, 0.3);
+    for (size_t k = 2; k < 5; k++)
+        synthetic_run_warm(&run, 3, k)->device_seconds = synthetic_run_warm(&run, 3, k)->host_seconds = NAN;
+    check_with(&run, &plain, &four_of_them);
+    assert_int_equal(OK, verdict_of(&four_of_them, 0) | verdict_of(&four_of_them, 1) |
+                             verdict_of(&four_of_them, 2));
+    assert_int_equal(BIT(FAILED) | BIT(NOT_MEASURED) | BIT(SLOW), verdict_of(&four_of_them, 3));
+    assert_int_equal(3, four_of_them.comparisons[0].devices);
+    assert_int_equal(5, four_of_them.comparisons[0].repeats);
+    /* Without any time of the fourth: the same numbers but for the share of the level, which it still takes.
+     */
+    for (size_t k = 0; k < 2; k++)
+        synthetic_run_warm(&run, 3, k)->device_seconds = synthetic_run_warm(&run, 3, k)->host_seconds = NAN;
+    check_with(&run, &plain, &three);
+    assert_true(three.comparisons[0].typical_threshold == four_of_them.comparisons[0].typical_threshold);
+    assert_true(three.comparisons[0].repeat_noise == four_of_them.comparisons[0].repeat_noise);
+    for (int64_t rank = 0; rank < 3; rank++)
+        assert_memory_equal(&device_of(&three, rank)->slower, &device_of(&four_of_them, rank)->slower,
+                            sizeof(lot_estimate));
+    lot_check_result_free(&three);
+    lot_check_result_free(&four_of_them);
+    lot_run_free(&run);
+}
+
+/* Nobody is left to compare with: not ok, and the reason is said. */
+static void no_peer_finished(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 2, 5, 0.02, 1);
+    set_status(&run, 1, LOT_DEVICE_FAULT);
+    for (size_t k = 1; k < 5; k++)
+        synthetic_run_warm(&run, 1, k)->device_seconds = synthetic_run_warm(&run, 1, k)->host_seconds = NAN;
+    check_with(&run, &plain, &r);
+    assert_int_equal(BIT(UNDECIDED), verdict_of(&r, 0));
+    assert_int_equal(BIT(FAILED) | BIT(NOT_MEASURED), verdict_of(&r, 1));
+    assert_non_null(
+        strstr(finding_of(&r, 0, LOT_VERDICT_UNDECIDED)->text, "no other GPU of its group finished"));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_among_two),    cmocka_unit_test(two_slow),  cmocka_unit_test(fast_is_no_fault),
-        cmocka_unit_test(one_clock_for_all), cmocka_unit_test(too_noisy), cmocka_unit_test(contention),
+        cmocka_unit_test(slow_among_two),
+        cmocka_unit_test(two_slow),
+        cmocka_unit_test(fast_is_no_fault),
+        cmocka_unit_test(one_clock_for_all),
+        cmocka_unit_test(too_noisy),
+        cmocka_unit_test(contention),
+        cmocka_unit_test(unfinished_has_no_voice),
+        cmocka_unit_test(no_peer_finished),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void alone(void **state)
     check_with(&run, &plain, &r);
     assert_int_equal(BIT(UNDECIDED), verdict_of(&r, 0));
     assert_int_equal(LOT_HEARD_GOOD, r.devices[0].heard[LOT_EVIDENCE_REPEAT]);
-    assert_true(isnan(r.comparisons[0].threshold) && isnan(r.devices[0].slower.value));
+    assert_true(isnan(r.comparisons[0].typical_threshold) && isnan(r.devices[0].slower.value));
     lot_check_result_free(&r);
     lot_run_free(&run);
 }
@@ -81,7 +81,7 @@ static void cost(void **state)
     (void)state;
     four(&run);
     set_status(&run, 0, LOT_LOST);
-    options.price = &price;
+    options.prices = &price;
     check_with(&run, &options, &r);
     assert_true(r.cost.known);
     assert_int_equal(12000, r.cost.check_milliseconds);

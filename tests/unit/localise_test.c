@@ -40,10 +40,12 @@ static void test_element_row_and_bits(void **state)
     add(&other, 1, 0, 2, "3f8000003f000000");
     add(&other, 1, 5, 2, "000000000000000f"); /* element 1: four bits */
     add(&other, 2, 0, 1, "40490fda");         /* one bit */
-    assert_int_equal(lot_localise_compare(&base, &other, &result, &error), LOT_OK);
+    assert_int_equal(
+        lot_localise_compare((lot_localise_side){0, &base}, (lot_localise_side){3, &other}, &result, &error),
+        LOT_OK);
     assert_int_equal(result.localised_count, 2);
-    assert_int_equal(result.localised[0].rank, 7);
-    assert_int_equal(result.localised[0].against, 4);
+    assert_int_equal(result.localised[0].device, 3);
+    assert_int_equal(result.localised[0].against, 0);
     assert_int_equal(result.localised[0].layer, 1);
     assert_int_equal(result.localised[0].compared, 4);
     assert_int_equal(result.localised[0].differing, 1);
@@ -69,7 +71,9 @@ static void test_equal_and_unlike_traces_say_nothing(void **state)
     add(&other, 1, 0, 2, "3f8000003f000000");
     add(&other, 1, 6, 2, "ffffffffffffffff"); /* a row that the other has not */
     add(&other, 2, 0, 1, "4049");             /* another type */
-    assert_int_equal(lot_localise_compare(&base, &other, &result, &error), LOT_OK);
+    assert_int_equal(
+        lot_localise_compare((lot_localise_side){0, &base}, (lot_localise_side){3, &other}, &result, &error),
+        LOT_OK);
     assert_int_equal(result.localised_count, 0);
     lot_record_free(&base);
     lot_record_free(&other);
@@ -78,7 +82,8 @@ static void test_equal_and_unlike_traces_say_nothing(void **state)
 static void test_the_base_is_a_good_peer(void **state)
 {
     lot_checked_device devices[4];
-    lot_check_result result = {.devices = devices, .device_count = 4};
+    lot_check_result result = {.devices = devices, .device_count = 4, .group_count = 2};
+    size_t bases[2];
 
     (void)state;
     memset(devices, 0, sizeof devices);
@@ -86,12 +91,33 @@ static void test_the_base_is_a_good_peer(void **state)
         devices[i].rank = i;
     devices[0].verdicts = LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT);
     devices[1].group = 1; /* other work */
-    assert_int_equal(lot_localise_base(&result, 0), 2);
+    lot_localise_bases(&result, bases);
+    assert_int_equal(bases[0], 2);
+    assert_int_equal(bases[1], 1); /* alone */
     assert_true(lot_localise_wanted(&devices[0]));
     assert_false(lot_localise_wanted(&devices[2]));
+    devices[2].archive = 1; /* the first archive's comes first */
+    lot_localise_bases(&result, bases);
+    assert_int_equal(bases[0], 3);
     devices[2].verdicts = devices[3].verdicts = LOT_VERDICT_BIT(LOT_VERDICT_UNDECIDED);
-    assert_int_equal(lot_localise_base(&result, 3), 0); /* nobody is good: the lowest of the group */
-    assert_int_equal(lot_localise_base(&result, 1), 1); /* alone */
+    lot_localise_bases(&result, bases);
+    assert_int_equal(bases[0], 0); /* nobody is good: the first of the group */
+}
+
+static void test_the_order(void **state)
+{
+    lot_localised found[4] = {{.device = 2, .against = 0, .layer = 2},
+                              {.device = 1, .against = 0, .layer = 1},
+                              {.device = 2, .against = 0, .layer = 1},
+                              {.device = 2, .against = 2, .layer = 2}};
+    lot_check_result result = {.localised = found, .localised_count = 4};
+
+    (void)state;
+    lot_localise_sort(&result);
+    assert_true(found[0].device == 1);
+    assert_true(found[1].device == 2 && found[1].against == 2);
+    assert_true(found[2].against == 0 && found[2].layer == 1);
+    assert_true(found[3].against == 0 && found[3].layer == 2);
 }
 
 int main(void)
@@ -100,6 +126,7 @@ int main(void)
         cmocka_unit_test(test_element_row_and_bits),
         cmocka_unit_test(test_equal_and_unlike_traces_say_nothing),
         cmocka_unit_test(test_the_base_is_a_good_peer),
+        cmocka_unit_test(test_the_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# slurm/lots.sbatch: an array with a task per lot, and a job behind it that checks and compares all of them.
+# slurm/lots.sbatch: an array with a task per lot, and a job behind it that checks all of them together.
 # shellcheck source=../lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 enter_cluster mpi slurm gpulot
@@ -20,10 +20,11 @@ for lot in 1 2 3; do
   whole_archive "lot $lot has two ranks" "lot-${lots}_$lot.h5" 2
   same "lot $lot: its task" "$(archive_field "lot-${lots}_$lot.h5" slurm_array_task)" "$lot $lot"
   # Whether times on this machine are even is not what is tested.
-  has "lot $lot was judged" "lot-${lots}_$lot.h5: (good|bad)" "$log"
+  has "lot $lot was judged" "archive $lot  .*/lot-${lots}_$lot.h5  [0-2] of 2 GPUs ok" "$log"
 done
 has "all lots are there" "3 of 3 lots of array $lots have an archive" "$log"
-same "each was compared with the one before" "$(count_lines 'lot-.* beside lot-.*: (good|bad)' "$log")" 3
+has "all GPUs were judged together" "^[0-6] of 6 GPUs ok" "$log"
+has "and the verdict is said" "every GPU is ok|not every GPU is ok" "$log"
 same "one checking job" "$(check_log | wc -l)" 1
 
 # A lot that is missing is a bad answer, not a good one of fewer lots.

@@ -1,0 +1,538 @@
+#include "cmd/check_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/count.h"
+#include "core/field.h"
+#include "core/units.h"
+#include "io/report.h"
+
+/* Above this only GPUs that are not ok are listed, unless all are asked for. */
+#define GPUS_IN_A_LIST 64
+
+typedef const lot_check_result checked;
+
+/* ---- cells ---- */
+
+static const char *or_dash(const char *text)
+{
+    return text[0] != '\0' ? text : "-";
+}
+
+static void cell_percent(lot_report *report, double share)
+{
+    if (isnan(share))
+        lot_report_cell(report, "-");
+    else
+        lot_report_cell(report, "%.2f %%", 100 * share);
+}
+
+static void cell_seconds(lot_report *report, double seconds)
+{
+    char text[32];
+
+    lot_unit_print_seconds(text, sizeof text, seconds);
+    lot_report_cell(report, "%s", text);
+}
+
+static lot_status print(lot_report *report, lot_error *error)
+{
+    if (lot_report_print(report, stdout))
+        return LOT_OK;
+    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
+}
+
+/* ---- columns, of which a table shows those that tell something ---- */
+
+/* One column of a table about the items [0, count) of the result. */
+typedef struct column {
+    const char *title;
+    char align;
+    bool wide;                 /* only where every column is asked for */
+    bool (*tells)(checked *r); /* NULL: always */
+    void (*cell)(lot_report *report, checked *r, size_t item);
+} column;
+
+#define COLUMNS_MOST 16
+
+typedef struct table {
+    const column *shown[COLUMNS_MOST];
+    char align[COLUMNS_MOST + 1];
+    size_t count;
+} table;
+
+static void choose(table *t, const column *columns, size_t count, checked *r, bool wide)
+{
+    t->count = 0;
+    for (size_t i = 0; i < count && t->count < COLUMNS_MOST; i++)
+        if ((wide || !columns[i].wide) && (columns[i].tells == NULL || columns[i].tells(r))) {
+            t->align[t->count] = columns[i].align;
+            t->shown[t->count++] = &columns[i];
+        }
+    t->align[t->count] = '\0';
+}
+
+static void begin(const table *t, lot_report *report)
+{
+    lot_report_begin(report, t->count, t->align);
+    for (size_t i = 0; i < t->count; i++)
+        lot_report_cell(report, "%s", t->shown[i]->title);
+}
+
+static void add(const table *t, lot_report *report, checked *r, size_t item)
+{
+    for (size_t i = 0; i < t->count; i++)
+        t->shown[i]->cell(report, r, item);
+}
+
+static bool several_archives(checked *r)
+{
+    return r->archive_count > 1;
+}
+
+static bool several_groups(checked *r)
+{
+    return r->group_count > 1;
+}
+
+/* ---- archives and groups ---- */
+
+static lot_status print_archives(checked *r, lot_error *error)
+{
+    lot_report report;
+
+    if (!several_archives(r))
+        return LOT_OK;
+    lot_report_begin(&report, 5, "lllll");
+    for (size_t i = 0; i < r->archive_count; i++) {
+        const lot_checked_archive *a = &r->archives[i];
+
+        lot_report_cell(&report, "archive %zu", i + 1);
+        lot_report_cell(&report, "%s", or_dash(a->file));
+        lot_report_cell(&report, "%s", or_dash(a->label));
+        lot_report_cell(&report, "%s", or_dash(a->run_id));
+        lot_report_cell(&report, "%s", lot_count(a->ranks, "rank").text);
+    }
+    return print(&report, error);
+}
+
+static void print_groups(checked *r)
+{
+    for (size_t i = 0; i < r->group_count; i++) {
+        const lot_checked_group *g = &r->groups[i];
+        char name[sizeof g->name], configuration[sizeof g->configuration], library[sizeof g->library];
+
+        memcpy(name, g->name, sizeof name);
+        memcpy(configuration, g->configuration, sizeof configuration);
+        memcpy(library, g->library, sizeof library);
+        lot_report_clean(name);
+        lot_report_clean(configuration);
+        lot_report_clean(library);
+        printf("group %zu: %zu x %s%s\n  %s\n  %s\n", i + 1, g->devices, name,
+               g->devices > 1 ? "" : ", alone: no verdict by peers", configuration, library);
+    }
+}
+
+/* ---- GPUs ---- */
+
+static void cell_archive(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%zu", r->devices[i].archive + 1);
+}
+
+static void cell_rank(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%" PRId64, r->devices[i].rank);
+}
+
+static void cell_host(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%s", or_dash(r->devices[i].host));
+}
+
+static void cell_pci(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%s", or_dash(r->devices[i].pci_address));
+}
+
+static bool tells_pci(checked *r)
+{
+    for (size_t i = 0; i < r->device_count; i++)
+        if (r->devices[i].pci_address[0] != '\0')
+            return true;
+    return false;
+}
+
+static void cell_uuid(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%s", or_dash(r->devices[i].uuid));
+}
+
+static void cell_group(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%zu", r->devices[i].group + 1);
+}
+
+static void cell_median(lot_report *report, checked *r, size_t i)
+{
+    cell_seconds(report, r->devices[i].median_seconds);
+}
+
+static void cell_clock(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%s", or_dash(r->devices[i].clock));
+}
+
+static void cell_slower(lot_report *report, checked *r, size_t i)
+{
+    const lot_estimate *e = &r->devices[i].slower;
+
+    if (isnan(e->value))
+        lot_report_cell(report, "-");
+    else
+        lot_report_cell(report, "%+.2f %% (%+.2f to %+.2f)", 100 * e->value, 100 * e->low, 100 * e->high);
+}
+
+static void cell_contention(lot_report *report, checked *r, size_t i)
+{
+    const lot_estimate *e = &r->devices[i].contention;
+
+    if (isnan(e->value))
+        lot_report_cell(report, "-");
+    else
+        lot_report_cell(report, "%.3f (%.3f to %.3f)", e->value, e->low, e->high);
+}
+
+static bool tells_contention(checked *r)
+{
+    for (size_t i = 0; i < r->device_count; i++)
+        if (!isnan(r->devices[i].contention.value))
+            return true;
+    return false;
+}
+
+static void cell_verdicts(lot_report *report, checked *r, size_t i)
+{
+    char verdicts[160];
+
+    lot_verdicts_print(verdicts, sizeof verdicts, r->devices[i].verdicts);
+    lot_report_cell(report, "%s", verdicts);
+}
+
+static const column device_columns[] = {
+    {"archive", 'r', false, several_archives, cell_archive},
+    {"rank", 'r', false, NULL, cell_rank},
+    {"host", 'l', false, NULL, cell_host},
+    {"PCI address", 'l', false, tells_pci, cell_pci},
+    {"UUID", 'l', true, NULL, cell_uuid},
+    {"group", 'r', false, several_groups, cell_group},
+    {"warm median", 'r', false, NULL, cell_median},
+    {"clock", 'l', true, NULL, cell_clock},
+    {"slower (95 %)", 'r', false, NULL, cell_slower},
+    {"contention (95 %)", 'r', false, tells_contention, cell_contention},
+    {"verdict", 'l', false, NULL, cell_verdicts},
+};
+
+static lot_status print_devices(checked *r, const lot_check_text_options *options, lot_error *error)
+{
+    const bool every = options->all || r->device_count <= GPUS_IN_A_LIST;
+    size_t left_out = 0;
+    lot_report report;
+    lot_status status;
+    table t;
+
+    choose(&t, device_columns, sizeof device_columns / sizeof device_columns[0], r, options->wide);
+    begin(&t, &report);
+    for (size_t i = 0; i < r->device_count; i++)
+        if (every || r->devices[i].verdicts != 0)
+            add(&t, &report, r, i);
+        else
+            left_out++;
+    status = print(&report, error);
+    if (left_out > 0)
+        printf("and %s that %s ok; --all lists them\n", lot_count((int64_t)left_out, "GPU").text,
+               left_out == 1 ? "is" : "are");
+    return status;
+}
+
+/* ---- findings ---- */
+
+/* "archive 2 rank 1", or without the archive where there is one. */
+typedef struct place_name {
+    char text[64];
+} place_name;
+
+static place_name name_of(checked *r, size_t device)
+{
+    const lot_checked_device *d = &r->devices[device];
+    place_name name;
+    int used = 0;
+
+    if (several_archives(r))
+        used = snprintf(name.text, sizeof name.text, "archive %zu ", d->archive + 1);
+    (void)snprintf(name.text + used, sizeof name.text - (size_t)used, "rank %" PRId64, d->rank);
+    return name;
+}
+
+static void print_owner(checked *r, size_t device)
+{
+    const lot_checked_device *d;
+    char host[sizeof d->host], uuid[sizeof d->uuid];
+
+    if (device == LOT_NO_DEVICE_INDEX) {
+        printf("the rental\n");
+        return;
+    }
+    d = &r->devices[device];
+    memcpy(host, d->host, sizeof host);
+    memcpy(uuid, d->uuid, sizeof uuid);
+    lot_report_clean(host);
+    lot_report_clean(uuid);
+    printf("%s, host %s, %s\n", name_of(r, device).text, or_dash(host), or_dash(uuid));
+}
+
+/* One GPU's findings, [first, end). */
+static lot_status print_one(checked *r, size_t first, size_t end, lot_error *error)
+{
+    lot_report report;
+
+    print_owner(r, r->findings[first].device);
+    lot_report_begin(&report, 3, "lll");
+    for (size_t i = first; i < end; i++) {
+        const lot_finding *f = &r->findings[i];
+
+        lot_report_cell(&report, "  %s (%s)", lot_verdict_name(f->verdict), lot_evidence_name(f->evidence));
+        lot_report_cell(&report, "%s%s%s", f->phase, f->schedule[0] != '\0' ? " " : "", f->schedule);
+        lot_report_cell(&report, "%s", f->text);
+    }
+    return print(&report, error);
+}
+
+static lot_status print_findings(checked *r, lot_error *error)
+{
+    lot_status status = LOT_OK;
+    size_t end;
+
+    if (r->finding_count > 0)
+        printf("\nfindings: verdict (what decided), where\n");
+    for (size_t first = 0; status == LOT_OK && first < r->finding_count; first = end) {
+        for (end = first + 1; end < r->finding_count && r->findings[end].device == r->findings[first].device;)
+            end++;
+        status = print_one(r, first, end, error);
+    }
+    return status;
+}
+
+/* Undecided is also what had nothing to compare its speed with. */
+static bool bits_in_question(const lot_finding *f)
+{
+    return f->verdict == LOT_VERDICT_CORRUPT ||
+           (f->verdict == LOT_VERDICT_UNDECIDED && strcmp(f->measure, "digest") == 0);
+}
+
+static void print_difference(checked *r, const lot_localised *l)
+{
+    printf("%s against %s: layer %" PRId64 " (%s), %" PRId64, name_of(r, l->device).text,
+           l->against == l->device ? "its own first pass" : name_of(r, l->against).text, l->layer,
+           l->layer == 1 ? "Linear and GELU" : "Linear, the output", l->differing);
+    if (l->compared != LOT_NULL_I64)
+        printf(" of %" PRId64, l->compared);
+    printf(" elements in %s,\n  first row %" PRId64 " element %" PRId64 ", at most %s of one\n",
+           lot_count(l->rows, "row").text, l->first_row, l->first_element,
+           lot_count(l->bits_most, "bit").text);
+}
+
+/* Where the bits differ; or, where bits are in question and nothing was kept, how to find out. */
+static void print_localised(checked *r)
+{
+    bool wanted = false;
+
+    for (size_t i = 0; i < r->finding_count; i++)
+        wanted |= bits_in_question(&r->findings[i]);
+    if (wanted && r->localised_count == 0)
+        printf("\nno sampled row says where the bits differ; gpulot measure --localise keeps some of them\n");
+    if (r->localised_count > 0)
+        printf("\nwhere the bits differ, in sampled rows\n");
+    for (size_t i = 0; i < r->localised_count; i++)
+        print_difference(r, &r->localised[i]);
+}
+
+/* ---- what it could not have seen, and what it cost ---- */
+
+static void limit_group(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%zu", r->comparisons[i].group + 1);
+}
+
+static void limit_times(lot_report *report, checked *r, size_t i)
+{
+    const lot_comparison *n = &r->comparisons[i];
+
+    lot_report_cell(report, "%s %s (%s clock)", n->phase, n->schedule, n->clock);
+}
+
+static void limit_devices(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%zu", r->comparisons[i].devices);
+}
+
+static void limit_repeats(lot_report *report, checked *r, size_t i)
+{
+    lot_report_cell(report, "%" PRId64, r->comparisons[i].repeats);
+}
+
+static void limit_noise(lot_report *report, checked *r, size_t i)
+{
+    cell_percent(report, r->comparisons[i].repeat_noise);
+}
+
+static void limit_own_spread(lot_report *report, checked *r, size_t i)
+{
+    cell_percent(report, r->comparisons[i].own_spread);
+}
+
+static void limit_used_spread(lot_report *report, checked *r, size_t i)
+{
+    cell_percent(report, r->comparisons[i].used_spread);
+}
+
+static void limit_threshold(lot_report *report, checked *r, size_t i)
+{
+    cell_percent(report, r->comparisons[i].typical_threshold);
+}
+
+static void limit_detectable(lot_report *report, checked *r, size_t i)
+{
+    cell_percent(report, r->comparisons[i].detectable);
+}
+
+static const column limit_columns[] = {
+    {"group", 'r', false, several_groups, limit_group},
+    {"times", 'l', false, NULL, limit_times},
+    {"GPUs", 'r', false, NULL, limit_devices},
+    {"repeats", 'r', false, NULL, limit_repeats},
+    {"noise", 'r', false, NULL, limit_noise},
+    {"own spread", 'r', true, NULL, limit_own_spread},
+    {"used spread", 'r', true, NULL, limit_used_spread},
+    {"typical threshold", 'r', false, NULL, limit_threshold},
+    {"sure to find", 'r', false, NULL, limit_detectable},
+};
+
+static lot_status print_limits(checked *r, bool wide, lot_error *error)
+{
+    lot_report report;
+    table t;
+
+    printf("\nwhat it could not have seen: a GPU less slow than \"sure to find\" may be missed (95 %%). "
+           "Above the "
+           "\"typical\nthreshold\" one more GPU with the noise of these would be called slow; a finding "
+           "tells the "
+           "GPU's own threshold.\n");
+    choose(&t, limit_columns, sizeof limit_columns / sizeof limit_columns[0], r, wide);
+    begin(&t, &report);
+    for (size_t i = 0; i < r->comparison_count; i++)
+        add(&t, &report, r, i);
+    return print(&report, error);
+}
+
+static void print_blindness(checked *r)
+{
+    double written = NAN;
+
+    for (size_t i = 0; i < r->group_count; i++) {
+        if (isnan(r->groups[i].corruption_bound))
+            printf("group %zu: %s verified, not without a fault\n", i + 1,
+                   lot_count(r->groups[i].verified_passes, "pass").text);
+        else
+            printf("group %zu: %s verified without a mismatch: at most %.3g of passes are wrong (95 %%)\n",
+                   i + 1, lot_count(r->groups[i].verified_passes, "pass").text,
+                   r->groups[i].corruption_bound);
+    }
+    for (size_t i = 0; i < r->device_count; i++)
+        written = fmin(written, r->devices[i].written_share);
+    if (isnan(written))
+        printf("share of device memory written and read back: not known\n");
+    else
+        printf("of each GPU's memory at least %.2f %% was written and read back; the rest was not touched\n",
+               100 * written);
+    printf("precisions tried: %s\n", or_dash(r->precisions));
+}
+
+/* Nearest cent, halves up; both are exact integers. */
+static int64_t nearest(int64_t numerator, int64_t denominator)
+{
+    return numerator / denominator + (numerator % denominator >= denominator - numerator % denominator);
+}
+
+static void print_cost(checked *r)
+{
+    const lot_check_cost *c = &r->cost;
+    char text[32];
+
+    lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
+    printf("time used: %s on %s", text, lot_count(r->ranks, "rank").text);
+    if (several_archives(r))
+        printf(" of %s in all", lot_count((int64_t)r->archive_count, "archive").text);
+    if (!c->known) {
+        printf("\ncost: not known, %s\n",
+               several_archives(r) ? "not every archive holds a price, or not the same one for a GPU"
+                                   : "the archive holds no price");
+        return;
+    }
+    printf("\nthe check cost %" PRId64 "/%" PRId64 " cents, about %" PRId64 ", of %" PRId64 " for %s\n",
+           c->check_numerator, c->check_denominator, nearest(c->check_numerator, c->check_denominator),
+           c->total_cents, lot_count(c->days, "day").text);
+    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %" PRId64 "/%" PRId64 " cents, about %" PRId64
+           ", over the rental\n",
+           (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6, c->lost_numerator,
+           c->lost_denominator, nearest(c->lost_numerator, c->lost_denominator));
+}
+
+static lot_status print_conclusion(checked *r, lot_error *error)
+{
+    lot_status status = LOT_OK;
+    size_t good = 0;
+
+    printf("\n");
+    if (several_archives(r)) {
+        lot_report report;
+
+        lot_report_begin(&report, 3, "lll");
+        for (size_t i = 0; i < r->archive_count; i++) {
+            lot_report_cell(&report, "archive %zu", i + 1);
+            lot_report_cell(&report, "%s", or_dash(r->archives[i].file));
+            lot_report_cell(&report, "%zu of %s ok", r->archives[i].good,
+                            lot_count(r->archives[i].ranks, "GPU").text);
+        }
+        status = print(&report, error);
+    }
+    for (size_t i = 0; i < r->archive_count; i++)
+        good += r->archives[i].good;
+    printf("%zu of %s ok\n", good, lot_count(r->ranks, "GPU").text);
+    return status;
+}
+
+lot_status lot_check_text_print(const lot_check_result *r, const lot_check_text_options *options,
+                                lot_error *error)
+{
+    lot_status status;
+
+    if (r->simulated)
+        printf("SIMULATED: the devices are a simulator for tests. Nothing here is a measurement of a GPU.\n");
+    status = print_archives(r, error);
+    print_groups(r);
+    printf("\n");
+    if (status == LOT_OK)
+        status = print_devices(r, options, error);
+    if (status == LOT_OK)
+        status = print_findings(r, error);
+    print_localised(r);
+    if (status == LOT_OK)
+        status = print_limits(r, options->wide, error);
+    print_blindness(r);
+    print_cost(r);
+    return status == LOT_OK ? print_conclusion(r, error) : status;
+}
