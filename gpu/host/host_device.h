@@ -2,7 +2,7 @@
 #ifndef GPULOT_GPU_HOST_DEVICE_H
 #define GPULOT_GPU_HOST_DEVICE_H
 
-#include <dnnl.h>
+#include <oneapi/dnnl/dnnl.h>
 #include <stdbool.h>
 
 #include "gpu/device.h"

@@ -8,50 +8,59 @@
 #include "gpu/host/host_device.h"
 #include "gpu/host/host_primitive.h"
 
-/* Where the library has no primitive for a half type, values of the half type are widened to float, computed
- * in float and rounded once. The weights are widened in blocks of output features, so that a block is read
- * back from the cache and the workspace stays small. */
-#define WIDE_BLOCK_BYTES ((int64_t)2 << 20)
+/* A layer is computed in blocks of output features where its weights are changed on the way: widened to float
+ * where the library has no primitive for a half type, packed for a convolution. A block of this many bytes of
+ * float for each thread is read back from the cache, and the workspace stays small. */
+#define BLOCK_BYTES    ((int64_t)1 << 20)
+#define BLOCK_FEATURES ((int64_t)64) /* at least */
 
 /* From this many products on, a matmul is faster than an inner product, which costs less to start. */
 #define MATMUL_FROM ((int64_t)1 << 21)
 
-/* oneDNN's generated matrix product ("gemm:jit") packs GEMM_SLICE input features of all output features that
- * it is given before it multiplies, in strips of GEMM_STRIP. Where that fills more than half of the level 2
- * cache, a thread is up to a tenth faster with the output features in blocks; with many rows it is slower,
- * since they are packed again for each block. */
-#define GEMM_SLICE       ((int64_t)192)
-#define GEMM_STRIP       ((int64_t)24)
-#define GEMM_BLOCK_ROWS  ((int64_t)512)
-#define GEMM_BLOCK_TIMES ((int64_t)4) /* fewer blocks than this are not worth it */
+/* On a CPU with AVX2 and no more, the library's generated convolution is up to a fifth faster than its matrix
+ * product, the packing of the weights in each pass included, from this many rows on (several threads: for
+ * each of them). */
+#define PACK_ROWS         ((int64_t)16)
+#define PACK_ROWS_SEVERAL ((int64_t)64)
 
 /* Values of a half type that one thread converts at a time. */
 #define CONVERT_CHUNK ((int64_t)16384)
 
-typedef struct widening {
+/* Parts of the workspace; NULL where the caller's memory is used. */
+typedef struct buffers {
     float *x; /* [rows, in] */
     float *w; /* [block, in] */
     float *b; /* [block] */
     float *y; /* [rows, block] */
-} widening;
+} buffers;
 
 struct lot_plan {
     lot_plan *next;
     lot_linear linear;
     lot_host_method method;
+    bool widens;                /* from bfloat16 to float, and back */
     int64_t block;              /* output features at a time */
     lot_host_primitive *blocks; /* computes one block */
     lot_host_primitive *last;   /* computes the last, narrower block; NULL where there is none */
     void *workspace;
-    bool widens;
-    widening wide;
+    buffers parts;
 };
 
-static lot_host_method choose_method(const lot_linear *linear)
+static bool packing_pays(const lot_device *device, const lot_linear *linear)
+{
+    const int64_t rows = device->threads > 1 ? PACK_ROWS_SEVERAL * device->threads : PACK_ROWS;
+
+    return dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx2 && linear->rows >= rows;
+}
+
+static lot_host_method choose_method(const lot_device *device, const lot_linear *linear,
+                                     dnnl_data_type_t type)
 {
     const double products = (double)linear->rows * (double)linear->in_features * (double)linear->out_features;
 
-    return products < (double)MATMUL_FROM ? LOT_HOST_INNER_PRODUCT : LOT_HOST_MATMUL;
+    if (products < (double)MATMUL_FROM)
+        return LOT_HOST_INNER_PRODUCT;
+    return type == dnnl_f32 && packing_pays(device, linear) ? LOT_HOST_CONVOLUTION : LOT_HOST_MATMUL;
 }
 
 static dnnl_data_type_t library_type(lot_dtype dtype)
@@ -86,27 +95,36 @@ static void free_primitive(lot_host_primitive *primitive)
     free(primitive);
 }
 
-/* Makes the plan's primitives for blocks of `block` output features that lie `y_stride` apart. */
-static lot_status make_blocks(lot_device *device, lot_plan *plan, int64_t block, int64_t y_stride,
-                              dnnl_data_type_t type, lot_error *error)
+/* Output features at a time. */
+static int64_t choose_block(const lot_device *device, const lot_plan *plan)
+{
+    const lot_linear *linear = &plan->linear;
+    const int64_t fitting =
+        BLOCK_BYTES * device->threads / (int64_t)sizeof(float) / linear->in_features / 16 * 16;
+    const int64_t wanted = fitting < BLOCK_FEATURES ? BLOCK_FEATURES : fitting;
+
+    if (plan->method != LOT_HOST_CONVOLUTION && !plan->widens)
+        return linear->out_features;
+    return wanted < linear->out_features ? wanted : linear->out_features;
+}
+
+/* Makes the plan's primitives, which compute in `type`. */
+static lot_status make_blocks(lot_device *device, lot_plan *plan, dnnl_data_type_t type, lot_error *error)
 {
     const lot_linear *linear = &plan->linear;
     lot_host_spec spec = {.method = plan->method,
                           .rows = linear->rows,
                           .in_features = linear->in_features,
-                          .out_features = block,
-                          .y_stride = y_stride,
                           .type = type,
                           .activation = linear->activation};
     lot_status status;
 
-    plan->block = block;
+    plan->block = choose_block(device, plan);
+    spec.out_features = plan->block;
     status = make_primitive(device, &spec, &plan->blocks, error);
-    spec.out_features = linear->out_features % block;
+    spec.out_features = linear->out_features % plan->block;
     if (status != LOT_OK || spec.out_features == 0)
         return status;
-    if (y_stride == block) /* each block is by itself */
-        spec.y_stride = spec.out_features;
     return make_primitive(device, &spec, &plan->last, error);
 }
 
@@ -117,19 +135,20 @@ static void free_blocks(lot_plan *plan)
     plan->last = plan->blocks = NULL;
 }
 
-static int64_t scratchpad_bytes(const lot_plan *plan)
+/* What the two primitives need; they run in turn. */
+static int64_t primitive_bytes(const lot_plan *plan)
 {
-    const int64_t last = plan->last == NULL ? 0 : plan->last->scratchpad_bytes;
+    const int64_t last = plan->last == NULL ? 0 : plan->last->workspace_bytes;
 
-    return last > plan->blocks->scratchpad_bytes ? last : plan->blocks->scratchpad_bytes;
+    return last > plan->blocks->workspace_bytes ? last : plan->blocks->workspace_bytes;
 }
 
-static lot_status set_scratchpad(lot_plan *plan, void *memory, lot_error *error)
+static lot_status set_primitive_workspace(lot_plan *plan, void *memory, lot_error *error)
 {
-    lot_status status = lot_host_primitive_set_scratchpad(plan->blocks, memory, error);
+    lot_status status = lot_host_primitive_set_workspace(plan->blocks, memory, error);
 
     if (status == LOT_OK && plan->last != NULL)
-        status = lot_host_primitive_set_scratchpad(plan->last, memory, error);
+        status = lot_host_primitive_set_workspace(plan->last, memory, error);
     return status;
 }
 
@@ -139,7 +158,6 @@ lot_status lot_host_supports(lot_device *device, lot_dtype dtype, lot_math math,
                                         .rows = 16,
                                         .in_features = 64,
                                         .out_features = 64,
-                                        .y_stride = 64,
                                         .type = dnnl_f16,
                                         .activation = LOT_GELU_ERF};
     lot_host_primitive *primitive = NULL;
@@ -175,14 +193,16 @@ static bool add_floats(int64_t rows, int64_t columns, int64_t *total)
     return lot_checked_add(*total, bytes, total);
 }
 
-/* Where the parts of a widened layer's workspace begin, and its size; false where it cannot be addressed. */
+/* Where the parts of the workspace begin, and its size; false where it cannot be addressed. */
 static bool lay_out(const lot_plan *plan, int64_t at[5], int64_t *total)
 {
     const lot_linear *linear = &plan->linear;
-    const int64_t sizes[4][2] = {{linear->rows, linear->in_features},
-                                 {plan->block, linear->in_features},
-                                 {1, plan->block},
-                                 {linear->rows, plan->block}};
+    const int64_t widened = plan->widens ? 1 : 0;
+    const int64_t apart = plan->widens || plan->block < linear->out_features ? 1 : 0;
+    const int64_t sizes[4][2] = {{widened * linear->rows, linear->in_features},
+                                 {widened * plan->block, linear->in_features},
+                                 {widened, plan->block},
+                                 {apart * linear->rows, plan->block}};
 
     at[0] = 0;
     for (int i = 0; i < 4; i++) {
@@ -190,85 +210,60 @@ static bool lay_out(const lot_plan *plan, int64_t at[5], int64_t *total)
         if (!add_floats(sizes[i][0], sizes[i][1], &at[i + 1]))
             return false;
     }
-    return lot_checked_add(at[4], scratchpad_bytes(plan), total);
+    return lot_checked_add(at[4], primitive_bytes(plan), total);
 }
 
-/* A layer of a half type, computed in float block by block. */
-static lot_status plan_widened(lot_device *device, lot_plan *plan, int64_t *workspace_bytes, lot_error *error)
+static lot_status take_workspace(lot_device *device, lot_plan *plan, int64_t *bytes, lot_error *error)
 {
-    const lot_linear *linear = &plan->linear;
-    const int64_t fitting = WIDE_BLOCK_BYTES / (int64_t)sizeof(float) / linear->in_features / 16 * 16;
-    const int64_t wanted = fitting < 64 ? 64 : fitting;
-    const int64_t block = wanted < linear->out_features ? wanted : linear->out_features;
+    float **const parts[4] = {&plan->parts.x, &plan->parts.w, &plan->parts.b, &plan->parts.y};
     int64_t at[5];
     char *base;
-    lot_status status = make_blocks(device, plan, block, block, dnnl_f32, error);
+    lot_status status;
 
-    if (status != LOT_OK)
-        return status;
-    if (!lay_out(plan, at, workspace_bytes))
+    if (!lay_out(plan, at, bytes))
         return lot_error_set(error, LOT_TOO_LARGE, "plan", 0, "the layer's workspace cannot be addressed");
-    status = lot_host_pool_alloc(device->pool, *workspace_bytes, &plan->workspace, error);
+    if (*bytes == 0)
+        return LOT_OK;
+    status = lot_host_pool_alloc(device->pool, *bytes, &plan->workspace, error);
     if (status != LOT_OK)
         return status;
     base = plan->workspace;
-    plan->wide = (widening){.x = (float *)(void *)(base + at[0]),
-                            .w = (float *)(void *)(base + at[1]),
-                            .b = (float *)(void *)(base + at[2]),
-                            .y = (float *)(void *)(base + at[3])};
-    plan->widens = true;
-    return set_scratchpad(plan, base + at[4], error);
+    for (int i = 0; i < 4; i++)
+        if (at[i + 1] > at[i])
+            *parts[i] = (float *)(void *)(base + at[i]);
+    return set_primitive_workspace(plan, base + at[4], error);
 }
 
-/* Output features at a time for a layer that the library computes in its own type. */
-static int64_t choose_block(const lot_device *device, const lot_plan *plan)
+/* Chooses and makes the primitives: of the layer's own type, or of float where the layer is widened. */
+static lot_status choose(lot_device *device, lot_plan *plan, lot_error *error)
 {
-    const lot_linear *linear = &plan->linear;
-    const int64_t strips = device->cpus.l2_bytes / 2 / (GEMM_SLICE * GEMM_STRIP * (int64_t)sizeof(float));
-    const int64_t fitting = strips * GEMM_STRIP;
+    const dnnl_data_type_t type = plan->widens ? dnnl_f32 : library_type(plan->linear.dtype);
+    lot_status status;
 
-    if (device->threads > 1 || linear->dtype != LOT_FLOAT32 || plan->method != LOT_HOST_MATMUL ||
-        strncmp(plan->blocks->name, "gemm:jit", 8) != 0 || linear->rows > GEMM_BLOCK_ROWS ||
-        linear->in_features < GEMM_SLICE || strips < 2 || linear->out_features / fitting < GEMM_BLOCK_TIMES)
-        return linear->out_features;
-    return fitting;
-}
-
-/* The layer as primitives of its own type, which need no memory but their scratchpad. */
-static lot_status plan_native(lot_device *device, lot_plan *plan, int64_t *workspace_bytes, lot_error *error)
-{
-    const lot_linear *linear = &plan->linear;
-    const dnnl_data_type_t type = library_type(linear->dtype);
-    lot_status status = make_blocks(device, plan, linear->out_features, linear->out_features, type, error);
-    int64_t block;
-
-    if (status != LOT_OK)
+    plan->method = choose_method(device, &plan->linear, type);
+    status = make_blocks(device, plan, type, error);
+    if (status != LOT_UNSUPPORTED || plan->method != LOT_HOST_CONVOLUTION)
         return status;
-    block = choose_block(device, plan);
-    if (block < linear->out_features) {
-        free_blocks(plan);
-        status = make_blocks(device, plan, block, linear->out_features, type, error);
-        if (status != LOT_OK)
-            return status;
-    }
-    *workspace_bytes = scratchpad_bytes(plan);
-    if (*workspace_bytes == 0)
-        return LOT_OK;
-    status = lot_host_pool_alloc(device->pool, *workspace_bytes, &plan->workspace, error);
-    return status == LOT_OK ? set_scratchpad(plan, plan->workspace, error) : status;
+    free_blocks(plan);
+    plan->method = LOT_HOST_MATMUL;
+    return make_blocks(device, plan, type, error);
 }
 
 static void describe_plan(const lot_plan *plan, int64_t workspace_bytes, lot_plan_facts *facts)
 {
+    static const char *const methods[] = {"inner_product", "matmul", "convolution"};
     const char *dtype = lot_dtype_name(plan->linear.dtype);
-    const char *method = plan->method == LOT_HOST_MATMUL ? "matmul" : "inner_product";
+    size_t used;
 
     memset(facts, 0, sizeof *facts);
+    used = (size_t)snprintf(facts->algorithm, sizeof facts->algorithm, "%s %s", methods[plan->method],
+                            plan->blocks->name);
     if (plan->block < plan->linear.out_features)
-        (void)snprintf(facts->algorithm, sizeof facts->algorithm, "%s %s in blocks of %lld output features",
-                       method, plan->blocks->name, (long long)plan->block);
-    else
-        (void)snprintf(facts->algorithm, sizeof facts->algorithm, "%s %s", method, plan->blocks->name);
+        used += (size_t)snprintf(facts->algorithm + used, sizeof facts->algorithm - used,
+                                 " in blocks of %lld output features", (long long)plan->block);
+    if (plan->method == LOT_HOST_CONVOLUTION)
+        (void)snprintf(facts->algorithm + used, sizeof facts->algorithm - used,
+                       ", weights packed in each pass");
     if (plan->widens)
         (void)snprintf(facts->arithmetic, sizeof facts->arithmetic, "%s stored, float32 products and sums",
                        dtype);
@@ -292,14 +287,16 @@ lot_status lot_host_plan(lot_device *device, const lot_linear *linear, lot_plan 
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", ENOMEM, "no memory for a plan");
     made->linear = *linear;
-    made->method = choose_method(linear);
     made->next = device->plans;
     device->plans = made;
-    status = plan_native(device, made, &workspace_bytes, error);
+    status = choose(device, made, error);
     if (status == LOT_UNSUPPORTED && linear->dtype == LOT_BFLOAT16) {
         free_blocks(made);
-        status = plan_widened(device, made, &workspace_bytes, error);
+        made->widens = true;
+        status = choose(device, made, error);
     }
+    if (status == LOT_OK)
+        status = take_workspace(device, made, &workspace_bytes, error);
     if (status != LOT_OK) {
         lot_host_plan_free(device, made);
         return status;
@@ -337,8 +334,14 @@ static uint16_t narrow(float value)
     return value != value ? (uint16_t)0x7FC0u : lot_to_bfloat16(value);
 }
 
+static void narrow_row(uint16_t *to, const float *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        to[i] = narrow(from[i]);
+}
+
 /* Columns `first` to first + columns of y [rows, out] from the block's result [rows, columns]. */
-static void narrow_block(const lot_plan *plan, uint16_t *y, int64_t first, int64_t columns, int threads)
+static void store_block(const lot_plan *plan, void *y, int64_t first, int64_t columns, int threads)
 {
     const int64_t rows = plan->linear.rows;
     const int64_t stride = plan->linear.out_features;
@@ -346,11 +349,12 @@ static void narrow_block(const lot_plan *plan, uint16_t *y, int64_t first, int64
 #pragma omp parallel for num_threads(threads)                                                                \
     schedule(static) if (threads > 1 && rows * columns > CONVERT_CHUNK)
     for (int64_t row = 0; row < rows; row++) {
-        const float *from = plan->wide.y + row * columns;
-        uint16_t *to = y + row * stride + first;
+        const float *from = plan->parts.y + row * columns;
 
-        for (int64_t i = 0; i < columns; i++)
-            to[i] = narrow(from[i]);
+        if (plan->widens)
+            narrow_row((uint16_t *)y + row * stride + first, from, columns);
+        else
+            memcpy((float *)y + row * stride + first, from, (size_t)columns * sizeof *from);
     }
 }
 
@@ -363,43 +367,38 @@ static lot_host_primitive *block_at(const lot_plan *plan, int64_t first, int64_t
     return left < plan->block ? plan->last : plan->blocks;
 }
 
-static lot_status run_widened(lot_device *device, const lot_plan *plan, uint16_t *y, const uint16_t *x,
-                              const uint16_t *w, const uint16_t *b, lot_error *error)
+/* x, and w and b from the block's first output feature on. */
+static lot_status run_block(lot_device *device, const lot_plan *plan, int64_t first, void *y, const void *x,
+                            const void *w, const void *b, lot_error *error)
 {
-    const lot_linear *linear = &plan->linear;
-    const widening *wide = &plan->wide;
+    const buffers *parts = &plan->parts;
+    int64_t columns;
+    lot_host_primitive *primitive = block_at(plan, first, &columns);
+    lot_status status;
 
-    widen(wide->x, x, linear->rows * linear->in_features, device->threads);
-    for (int64_t first = 0; first < linear->out_features; first += plan->block) {
-        int64_t columns;
-        lot_host_primitive *primitive = block_at(plan, first, &columns);
-        lot_status status;
-
-        widen(wide->w, w + first * linear->in_features, columns * linear->in_features, device->threads);
-        widen(wide->b, b + first, columns, 1);
-        status = lot_host_primitive_run(primitive, device->stream, wide->y, wide->x, wide->w, wide->b, error);
-        if (status != LOT_OK)
-            return status;
-        narrow_block(plan, y, first, columns, device->threads);
+    if (plan->widens) {
+        widen(parts->w, w, columns * plan->linear.in_features, device->threads);
+        widen(parts->b, b, columns, 1);
     }
-    return LOT_OK;
+    status = lot_host_primitive_run(primitive, device->stream, parts->y != NULL ? parts->y : y,
+                                    plan->widens ? parts->x : x, plan->widens ? parts->w : w,
+                                    plan->widens ? parts->b : b, error);
+    if (status == LOT_OK && parts->y != NULL)
+        store_block(plan, y, first, columns, device->threads);
+    return status;
 }
 
 lot_status lot_host_run(lot_device *device, const lot_plan *plan, void *y, const void *x, const void *w,
                         const void *b, lot_error *error)
 {
-    const int64_t item = (int64_t)lot_dtype_bytes(plan->linear.dtype);
+    const lot_linear *linear = &plan->linear;
+    const int64_t item = (int64_t)lot_dtype_bytes(linear->dtype);
     lot_status status = LOT_OK;
 
     if (plan->widens)
-        return run_widened(device, plan, y, x, w, b, error);
-    for (int64_t first = 0; first < plan->linear.out_features && status == LOT_OK; first += plan->block) {
-        int64_t columns;
-        lot_host_primitive *primitive = block_at(plan, first, &columns);
-
-        status = lot_host_primitive_run(primitive, device->stream, (char *)y + first * item, x,
-                                        (const char *)w + first * plan->linear.in_features * item,
-                                        (const char *)b + first * item, error);
-    }
+        widen(plan->parts.x, x, linear->rows * linear->in_features, device->threads);
+    for (int64_t first = 0; first < linear->out_features && status == LOT_OK; first += plan->block)
+        status = run_block(device, plan, first, y, x, (const char *)w + first * linear->in_features * item,
+                           (const char *)b + first * item, error);
     return status;
 }

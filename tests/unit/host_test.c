@@ -61,6 +61,14 @@ static void *allocate(fixture *f, int64_t bytes)
     return pointer;
 }
 
+static lot_counters counters(fixture *f)
+{
+    lot_counters c;
+
+    assert_int_equal(f->module->counters(f->device, &c, &f->error), LOT_OK);
+    return c;
+}
+
 /* ---- values ---- */
 
 /* The bits of one element, by the definition in gpu/generator.h. */
@@ -229,12 +237,18 @@ static double activate(double x, lot_activation activation)
     return x;
 }
 
+/* The layer's rows that are checked: all of a few, and of many the first, the last and some between. */
+static int64_t next_row(const lot_linear *l, int64_t row)
+{
+    return l->rows <= 64 || row == l->rows - 1 ? row + 1 : row + 13 < l->rows ? row + 13 : l->rows - 1;
+}
+
 /* Every element within a bound: the sum's rounding, the type's last rounding and GELU's own error. */
 static void check_layer(const lot_linear *l, const void *y, const void *x, const void *w, const void *b)
 {
     const double unit = l->dtype == LOT_FLOAT32 ? 0x1p-24 : 0x1p-8;
 
-    for (int64_t row = 0; row < l->rows; row++)
+    for (int64_t row = 0; row < l->rows; row = next_row(l, row))
         for (int64_t out = 0; out < l->out_features; out++) {
             double sum = to_double(b, out, l->dtype);
             double majorant = fabs(sum);
@@ -270,7 +284,22 @@ static void *values(fixture *f, uint32_t tensor, int64_t count, float scale, lot
     return to;
 }
 
-static void run_layer(fixture *f, const lot_linear *l)
+/* Whether oneDNN sees a CPU with AVX2 and no AVX-512. The variable hides what the CPU has beyond it. */
+static bool only_avx2(void)
+{
+#if defined(__x86_64__)
+    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+
+    if (limit != NULL)
+        return strcmp(limit, "AVX2") == 0 && __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && !__builtin_cpu_supports("avx512f");
+#else
+    return false;
+#endif
+}
+
+/* Runs the layer twice and checks it. What the plan takes of the pool is what it says. */
+static void run_layer(fixture *f, const lot_linear *l, lot_plan_facts *facts)
 {
     const int64_t item = (int64_t)lot_dtype_bytes(l->dtype);
     const float bound = 1.0f / sqrtf((float)l->in_features);
@@ -279,13 +308,15 @@ static void run_layer(fixture *f, const lot_linear *l)
     void *b = values(f, LOT_TENSOR_BIAS_1, l->out_features, bound, l->dtype);
     uint8_t *y = allocate(f, l->rows * l->out_features * item + 8);
     const size_t y_bytes = (size_t)(l->rows * l->out_features * item);
+    const int64_t before = counters(f).allocated_bytes;
+    uint64_t digest[2];
+    int finite;
     lot_plan *plan = NULL;
-    lot_plan_facts facts;
 
-    assert_int_equal(f->module->plan(f->device, l, &plan, &facts, &f->error), LOT_OK);
-    assert_true(facts.algorithm[0] != '\0');
-    assert_true(facts.arithmetic[0] != '\0');
-    assert_true(facts.workspace_bytes >= 0);
+    assert_int_equal(f->module->plan(f->device, l, &plan, facts, &f->error), LOT_OK);
+    assert_true(facts->algorithm[0] != '\0');
+    assert_true(facts->arithmetic[0] != '\0');
+    assert_int_equal(counters(f).allocated_bytes - before, (facts->workspace_bytes + 255) / 256 * 256);
     for (int pass = 0; pass < 2; pass++) {
         memset(y, 0xFF, y_bytes + 8); /* NaN in every type */
         assert_int_equal(f->module->run(f->device, plan, y, x, w, b, &f->error), LOT_OK);
@@ -293,7 +324,12 @@ static void run_layer(fixture *f, const lot_linear *l)
         check_layer(l, y, x, w, b);
         for (size_t i = 0; i < 8; i++)
             assert_int_equal(y[y_bytes + i], 0xFF);
+        assert_int_equal(
+            f->module->digest(f->device, y, (int64_t)y_bytes, l->dtype, &digest[pass], &finite, &f->error),
+            LOT_OK);
+        assert_int_equal(finite, 1);
     }
+    assert_true(digest[0] == digest[1]);
     f->module->plan_free(f->device, plan);
     f->module->free(f->device, y);
     f->module->free(f->device, b);
@@ -320,8 +356,39 @@ static void test_layer_against_float64(void **state)
                                            .out_features = shapes[i][2],
                                            .dtype = kind % 2 ? LOT_BFLOAT16 : LOT_FLOAT32,
                                            .activation = (lot_activation)(kind / 2)};
+                lot_plan_facts facts;
 
-                run_layer(f, &linear);
+                run_layer(f, &linear, &facts);
+            }
+    }
+}
+
+/* Layers whose weights are packed where the CPU has AVX2 and no more: one block and several, sizes that are
+ * no multiples of a vector, one thread and two. */
+static void test_packed_layers_against_float64(void **state)
+{
+    fixture *f = *state;
+    static const int64_t shapes[][3] = {{16, 1100, 603}, {16, 256, 512}, {130, 4100, 150}, {128, 129, 131}};
+
+    for (int threads = 1; threads <= 2; threads++) {
+        f->module->close(f->device);
+        open_with(f, threads);
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+            for (int kind = 0; kind < 4; kind++) {
+                const lot_linear linear = {.rows = shapes[i][0],
+                                           .in_features = shapes[i][1],
+                                           .out_features = shapes[i][2],
+                                           .dtype = kind % 2 ? LOT_BFLOAT16 : LOT_FLOAT32,
+                                           .activation = kind / 2 ? LOT_GELU_ERF : LOT_ACTIVATION_NONE};
+                lot_plan_facts facts;
+
+                run_layer(f, &linear, &facts);
+                if (only_avx2() && (threads == 1 || linear.rows >= 128)) {
+                    assert_int_equal(strncmp(facts.algorithm, "convolution ", 12), 0);
+                    assert_non_null(strstr(facts.algorithm, "weights packed in each pass"));
+                } else if (!only_avx2()) {
+                    assert_null(strstr(facts.algorithm, "convolution"));
+                }
             }
     }
 }
@@ -349,14 +416,6 @@ static void test_plan_takes_new_buffers(void **state)
 }
 
 /* ---- memory ---- */
-
-static lot_counters counters(fixture *f)
-{
-    lot_counters c;
-
-    assert_int_equal(f->module->counters(f->device, &c, &f->error), LOT_OK);
-    return c;
-}
 
 static void expect_counters(fixture *f, int64_t allocated, int64_t reserved, int64_t allocated_peak,
                             int64_t reserved_peak)
@@ -668,6 +727,7 @@ int main(void)
         TEST(test_digest_is_the_definition),
         TEST(test_digest_sees_nonfinite),
         TEST(test_layer_against_float64),
+        TEST(test_packed_layers_against_float64),
         TEST(test_plan_takes_new_buffers),
         TEST(test_counters_by_hand),
         TEST(test_small_blocks_merge),
