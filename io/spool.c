@@ -367,17 +367,23 @@ lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *rec
     return status;
 }
 
-typedef struct ranks {
-    int64_t *items;
+/* One rank's file. */
+typedef struct rank_file {
+    int64_t rank;
+    const char *folder;
+} rank_file;
+
+typedef struct files {
+    rank_file *items; /* by rank, then in the order of the folders */
     size_t count;
     size_t capacity;
-} ranks;
+} files;
 
 static int ascending(const void *a, const void *b)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    const rank_file *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* The rank in a name "rank-N.jsonl", or -1. */
@@ -394,24 +400,25 @@ static int64_t rank_of(const char *name)
     return lot_parse_integer(digits, &rank) && rank >= 0 && rank < INT32_MAX ? rank : -1;
 }
 
-static lot_status add_rank(ranks *list, int64_t rank, lot_error *error)
+static lot_status add_file(files *list, const char *folder, int64_t rank, lot_error *error)
 {
     if (list->count == list->capacity) {
         const size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-        int64_t *grown = realloc(list->items, capacity * sizeof *grown);
+        rank_file *grown = realloc(list->items, capacity * sizeof *grown);
 
         if (grown == NULL)
             return no_memory(error);
         list->items = grown;
         list->capacity = capacity;
     }
-    list->items[list->count++] = rank;
+    list->items[list->count++] = (rank_file){rank, folder};
     return LOT_OK;
 }
 
-static lot_status list_ranks(const char *folder, ranks *list, lot_error *error)
+static lot_status list_folder(const char *folder, files *list, lot_error *error)
 {
     DIR *opened = opendir(folder);
+    const size_t before = list->count;
     lot_status status = LOT_OK;
 
     if (opened == NULL)
@@ -421,30 +428,84 @@ static lot_status list_ranks(const char *folder, ranks *list, lot_error *error)
         const int64_t rank = rank_of(entry->d_name);
 
         if (rank >= 0)
-            status = add_rank(list, rank, error);
+            status = add_file(list, folder, rank, error);
     }
     (void)closedir(opened);
-    if (status == LOT_OK && list->count == 0)
+    if (status == LOT_OK && list->count == before)
         return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds no rank's file (rank-N.jsonl)", folder);
+    return status;
+}
+
+static lot_status list_files(const lot_spool_folders *folders, files *list, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    for (size_t i = 0; status == LOT_OK && i < folders->count; i++)
+        status = list_folder(folders->items[i], list, error);
     if (status == LOT_OK)
         qsort(list->items, list->count, sizeof *list->items, ascending);
     return status;
 }
 
-/* Which run a folder holds: told by the first rank that says so. */
+/* The longer of a rank's text so far and the one in `file`; one of them must begin with the other. */
+static lot_status take_longer(const rank_file *file, char **text, size_t *size, lot_error *error)
+{
+    char *other = NULL;
+    size_t other_size = 0;
+    const lot_status status = read_file(file->folder, file->rank, &other, &other_size, error);
+
+    if (status != LOT_OK)
+        return status;
+    if (memcmp(*text, other, *size < other_size ? *size : other_size) != 0) {
+        free(other);
+        return lot_error_set(error, LOT_DAMAGED, "spool", 0,
+                             "rank %lld has two files that differ, one of them in %s", (long long)file->rank,
+                             file->folder);
+    }
+    if (other_size > *size) {
+        char *shorter = *text;
+
+        *text = other;
+        *size = other_size;
+        other = shorter;
+    }
+    free(other);
+    return LOT_OK;
+}
+
+/* The record of `rank`, whose files, if there are any, are list->items[*at] and those behind it; *at goes on
+ * to the next rank's. */
+static lot_status read_rank(const files *list, int64_t rank, size_t *at, lot_record *record, lot_error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    lot_status status;
+
+    if (*at >= list->count || list->items[*at].rank != rank)
+        return lot_spool_parse("", 0, rank, record, error);
+    status = read_file(list->items[*at].folder, rank, &text, &size, error);
+    for (++*at; status == LOT_OK && *at < list->count && list->items[*at].rank == rank; ++*at)
+        status = take_longer(&list->items[*at], &text, &size, error);
+    if (status == LOT_OK)
+        status = lot_spool_parse(text, size, rank, record, error);
+    free(text);
+    return status;
+}
+
+/* Which run the folders hold: told by the first rank that says so. */
 typedef struct origin {
     char run_id[sizeof((lot_identity *)0)->run_id];
     char label[sizeof((lot_identity *)0)->label];
     int64_t size;
 } origin;
 
-static lot_status find_origin(const char *folder, const ranks *list, origin *from, lot_error *error)
+static lot_status find_origin(const files *list, origin *from, lot_error *error)
 {
     memset(from, 0, sizeof *from);
-    from->size = list->items[list->count - 1] + 1;
-    for (size_t i = 0; i < list->count; i++) {
+    from->size = list->items[list->count - 1].rank + 1;
+    for (size_t at = 0; at < list->count;) {
         lot_record record;
-        const lot_status status = lot_spool_read_rank(folder, list->items[i], &record, error);
+        const lot_status status = read_rank(list, list->items[at].rank, &at, &record, error);
         const lot_identity *identity = &record.head.identity;
 
         if (status != LOT_OK)
@@ -460,53 +521,55 @@ static lot_status find_origin(const char *folder, const ranks *list, origin *fro
             return LOT_OK;
     }
     return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds nothing of any run that can be read",
-                         folder);
+                         list->items[0].folder);
 }
 
-static lot_status hand_on(const char *folder, int64_t rank, const origin *from,
+static lot_status hand_on(lot_record *record, const origin *from,
                           lot_status (*each)(void *context, const lot_record *record, lot_error *error),
                           void *context, lot_error *error)
 {
-    lot_record record;
-    lot_identity *identity = &record.head.identity;
-    lot_status status = lot_spool_read_rank(folder, rank, &record, error);
+    lot_identity *identity = &record->head.identity;
 
-    if (status != LOT_OK)
-        return status;
     if (identity->run_id[0] == '\0') {
         memcpy(identity->run_id, from->run_id, sizeof identity->run_id);
         memcpy(identity->label, from->label, sizeof identity->label);
         identity->size = from->size;
     }
-    if (strcmp(identity->run_id, from->run_id) != 0 || identity->size != from->size)
-        status =
-            lot_error_set(error, LOT_DAMAGED, "spool", 0,
-                          "%s mixes runs: rank %lld belongs to run '%s' of %lld ranks, not to '%s' of %lld",
-                          folder, (long long)rank, identity->run_id, (long long)identity->size, from->run_id,
-                          (long long)from->size);
-    else
-        status = each(context, &record, error);
-    lot_record_free(&record);
-    return status;
+    if (strcmp(identity->run_id, from->run_id) == 0 && identity->size == from->size)
+        return each(context, record, error);
+    return lot_error_set(
+        error, LOT_DAMAGED, "spool", 0,
+        "two runs are mixed: rank %lld belongs to run '%s' of %lld ranks, not to '%s' of %lld",
+        (long long)identity->rank, identity->run_id, (long long)identity->size, from->run_id,
+        (long long)from->size);
 }
 
-lot_status lot_spool_read(const char *folder,
+lot_status lot_spool_read(const lot_spool_folders *folders,
                           lot_status (*each)(void *context, const lot_record *record, lot_error *error),
                           void *context, lot_error *error)
 {
-    ranks list = {0};
+    files list = {0};
     origin from;
-    lot_status status = list_ranks(folder, &list, error);
+    size_t at = 0;
+    lot_status status = list_files(folders, &list, error);
 
     if (status == LOT_OK)
-        status = find_origin(folder, &list, &from, error);
-    for (int64_t rank = 0; status == LOT_OK && rank < from.size; rank++)
-        status = hand_on(folder, rank, &from, each, context, error);
+        status = find_origin(&list, &from, error);
+    for (int64_t rank = 0; status == LOT_OK && rank < from.size; rank++) {
+        lot_record record;
+
+        status = read_rank(&list, rank, &at, &record, error);
+        if (status != LOT_OK)
+            break;
+        status = hand_on(&record, &from, each, context, error);
+        lot_record_free(&record);
+    }
     free(list.items);
     return status;
 }
 
-lot_status lot_spool_read_tariff(const char *folder, char **json, lot_error *error)
+/* The price in one file of rank 0; NULL where it holds none. */
+static lot_status find_tariff(const char *folder, char **json, lot_error *error)
 {
     char *text = NULL, *found = NULL;
     size_t size = 0;
@@ -533,5 +596,15 @@ lot_status lot_spool_read_tariff(const char *folder, char **json, lot_error *err
     free(text);
     if (status == LOT_OK)
         *json = found;
+    return status;
+}
+
+lot_status lot_spool_read_tariff(const lot_spool_folders *folders, char **json, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    *json = NULL;
+    for (size_t i = 0; status == LOT_OK && *json == NULL && i < folders->count; i++)
+        status = find_tariff(folders->items[i], json, error);
     return status;
 }

@@ -11,16 +11,16 @@
 #include "io/spool.h"
 
 typedef struct recover_config {
-    const char *folder;
+    lot_text_list folders;
     const char *output;
 } recover_config;
 
 static const lot_option options[] = {
     {.name = "DIR",
-     .kind = LOT_OPTION_TEXT,
+     .kind = LOT_OPTION_LIST,
      .flags = LOT_OPTION_REQUIRED,
-     .offset = offsetof(recover_config, folder),
-     .help = "the folder that the run left"},
+     .offset = offsetof(recover_config, folders),
+     .help = "the folder that the run left, or all of them where its hosts kept their own"},
     {.name = "--output",
      .argument = "FILE.h5",
      .kind = LOT_OPTION_TEXT,
@@ -91,7 +91,10 @@ static void begin_header(lot_run_header *header)
 static lot_status report(const recovery *r, const recover_config *config, lot_error *error)
 {
     printf("%s: %" PRId64 " ranks, %" PRId64 " phase rows", config->output, r->header.ranks, r->rows);
-    printf("; the folder %s is kept\n", config->folder);
+    if (config->folders.count == 1)
+        printf("; the folder %s is kept\n", config->folders.items[0]);
+    else
+        printf("; the %zu folders are kept\n", config->folders.count);
     if (r->lost > 0)
         return lot_error_set(error, LOT_RANK_FAILED, "recover", 0,
                              "%" PRId64 " of %" PRId64 " ranks are lost: %s; what they had measured is in %s",
@@ -106,6 +109,7 @@ static lot_status report(const recovery *r, const recover_config *config, lot_er
 static lot_status run(const void *options_given, lot_error *error)
 {
     const recover_config *config = options_given;
+    const lot_spool_folders folders = {config->folders.items, config->folders.count};
     recovery r = {.lost = 0};
     char *tariff = NULL;
     lot_status status = lot_archive_create(config->output, &r.writer, error);
@@ -113,9 +117,9 @@ static lot_status run(const void *options_given, lot_error *error)
     if (status != LOT_OK)
         return status;
     begin_header(&r.header);
-    status = lot_spool_read(config->folder, take_record, &r, error);
+    status = lot_spool_read(&folders, take_record, &r, error);
     if (status == LOT_OK)
-        status = lot_spool_read_tariff(config->folder, &tariff, error);
+        status = lot_spool_read_tariff(&folders, &tariff, error);
     if (status != LOT_OK) {
         lot_archive_abandon(r.writer);
         return status;
@@ -129,11 +133,16 @@ static lot_status run(const void *options_given, lot_error *error)
 const lot_command lot_command_recover = {
     .name = "recover",
     .summary = "an archive from what an interrupted run left",
-    .synopsis = "DIR --output FILE.h5",
-    .description =
-        "Makes an archive from the folder in which a run's ranks kept what they measured. A rank that ended\n"
-        "without saying so is recorded as lost, with all that it had measured; a rank that left nothing is\n"
-        "recorded as lost too. The folder is kept. Exit status 1 where a rank is lost or failed.",
+    .synopsis = "DIR... --output FILE.h5",
+    .description = "Makes an archive from the folder in which a run's ranks kept what they measured, or from "
+                   "the folders\n"
+                   "of its hosts, brought to one machine. A rank that ended without saying so is recorded as "
+                   "lost, with all\n"
+                   "that it had measured; a rank that left nothing is recorded as lost too. Where a rank's "
+                   "file lies in\n"
+                   "several folders the longest one counts, and the others must be its beginning. The "
+                   "folders are kept.\n"
+                   "Exit status 1 where a rank is lost or failed.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(recover_config),

@@ -29,6 +29,15 @@ static int remove_folder(void **state)
     return system(command);
 }
 
+static const lot_spool_folders *one(const char *path)
+{
+    static const char *item;
+    static const lot_spool_folders folders = {&item, 1};
+
+    item = path;
+    return &folders;
+}
+
 static void write_rank(int64_t rank, int64_t size, bool end)
 {
     lot_spool *spool = NULL;
@@ -84,7 +93,7 @@ static void test_lost_and_missing(void **state)
     (void)state;
     write_rank(1, 4, true);
     write_rank(2, 4, false);
-    assert_int_equal(lot_spool_read(folder, note, &s, &error), LOT_OK);
+    assert_int_equal(lot_spool_read(one(folder), note, &s, &error), LOT_OK);
     assert_int_equal(s.count, 4);
     assert_string_equal(s.status[0], "lost");
     assert_int_equal(s.rows[0], 0);
@@ -112,8 +121,8 @@ static void test_two_runs_are_told_apart(void **state)
     assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
     lot_spool_close(spool, false);
     lot_record_free(&record);
-    assert_int_equal(lot_spool_read(folder, note, &s, &error), LOT_DAMAGED);
-    assert_non_null(strstr(error.text, "mixes runs"));
+    assert_int_equal(lot_spool_read(one(folder), note, &s, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "two runs are mixed"));
 }
 
 static void test_a_rank_has_one_file(void **state)
@@ -127,6 +136,47 @@ static void test_a_rank_has_one_file(void **state)
     assert_null(spool);
 }
 
+/* Copies the file of a rank through the command `change`. */
+static void copy_rank(const char *to, int64_t rank, const char *change)
+{
+    char command[512];
+
+    (void)snprintf(command, sizeof command, "mkdir -p %s && %s <%s/rank-%d.jsonl >%s/rank-%d.jsonl", to,
+                   change, folder, (int)rank, to, (int)rank);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_several_folders(void **state)
+{
+    char other[96], third[96];
+    const char *items[] = {other, folder, third};
+    const lot_spool_folders folders = {items, 3};
+    lot_error error = {0};
+    seen s = {0};
+
+    (void)state;
+    (void)snprintf(other, sizeof other, "%s/other", folder);
+    (void)snprintf(third, sizeof third, "%s/third", folder);
+    write_rank(0, 4, true);
+    write_rank(1, 4, true);
+    copy_rank(other, 0, "head -n 3");
+    copy_rank(other, 1, "cat");
+    copy_rank(third, 0, "head -c 700");
+    assert_int_equal(lot_spool_read(&folders, note, &s, &error), LOT_OK);
+    assert_int_equal(s.count, 4);
+    assert_string_equal(s.status[0], "ok");
+    assert_int_equal(s.rows[0], 7);
+    assert_string_equal(s.status[1], "ok");
+    assert_string_equal(s.status[2], "lost");
+
+    copy_rank(third, 1, "sed s/warm_forward/soak/");
+    s.count = 0;
+    assert_int_equal(lot_spool_read(&folders, note, &s, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "rank 1 has two files that differ"));
+    items[2] = "/nowhere/at/all";
+    assert_int_equal(lot_spool_read(&folders, note, &s, &error), LOT_INPUT);
+}
+
 static void test_no_folder(void **state)
 {
     char empty[] = "/tmp/gpulot-spool-XXXXXX";
@@ -134,9 +184,9 @@ static void test_no_folder(void **state)
     seen s = {0};
 
     (void)state;
-    assert_int_equal(lot_spool_read("/nowhere/at/all", note, &s, &error), LOT_INPUT);
+    assert_int_equal(lot_spool_read(one("/nowhere/at/all"), note, &s, &error), LOT_INPUT);
     assert_non_null(mkdtemp(empty));
-    assert_int_equal(lot_spool_read(empty, note, &s, &error), LOT_INPUT);
+    assert_int_equal(lot_spool_read(one(empty), note, &s, &error), LOT_INPUT);
     lot_spool_remove_folder(empty);
     assert_int_not_equal(access(empty, F_OK), 0);
 }
@@ -212,7 +262,7 @@ static void test_tariff(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(own));
-    assert_int_equal(lot_spool_read_tariff(own, &json, &error), LOT_OK);
+    assert_int_equal(lot_spool_read_tariff(one(own), &json, &error), LOT_OK);
     assert_null(json);
     sample_record(&record, 0, 1, 1);
     assert_int_equal(lot_spool_open(own, 0, &spool, &error), LOT_OK);
@@ -221,7 +271,7 @@ static void test_tariff(void **state)
     assert_int_equal(lot_spool_phase(spool, &record.phases[0], &error), LOT_OK);
     lot_spool_close(spool, false);
     lot_record_free(&record);
-    assert_int_equal(lot_spool_read_tariff(own, &json, &error), LOT_OK);
+    assert_int_equal(lot_spool_read_tariff(one(own), &json, &error), LOT_OK);
     assert_string_equal(json, "{\"days\":7}");
     free(json);
     (void)snprintf(command, sizeof command, "rm -r %s", own);
@@ -239,6 +289,8 @@ int main(void)
         cmocka_unit_test(test_a_broken_line),
         cmocka_unit_test(test_tariff),
     };
+    const struct CMUnitTest apart[] = {cmocka_unit_test(test_several_folders)};
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder) +
+           cmocka_run_group_tests(apart, make_folder, remove_folder);
 }
