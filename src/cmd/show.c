@@ -1,13 +1,13 @@
 /* gpulot show: an archive as tables in the terminal. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/peak.h"
 #include "analysis/summary.h"
 #include "cmd/command.h"
 #include "cmd/show_json.h"
+#include "cmd/show_phases.h"
+#include "core/count.h"
 #include "core/units.h"
 #include "io/archive_h5.h"
 #include "io/price_json.h"
@@ -23,6 +23,7 @@ typedef struct show_config {
     int64_t rank; /* -1: all */
     bool phases;
     bool all;
+    bool wide;
     bool json;
 } show_config;
 
@@ -45,6 +46,10 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(show_config, all),
      .help = "every rank in full, however many there are"},
+    {.name = "--wide",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(show_config, wide),
+     .help = "every column: UUID, passes, shortest time, all four memory counters"},
     {.name = "--json", .kind = LOT_OPTION_FLAG, .offset = offsetof(show_config, json), .help = "print JSON"},
 };
 
@@ -60,14 +65,6 @@ static void cell_seconds(lot_report *report, double seconds)
     char text[32];
 
     lot_unit_print_seconds(text, sizeof text, seconds);
-    lot_report_cell(report, "%s", text);
-}
-
-static void cell_bytes(lot_report *report, int64_t bytes)
-{
-    char text[32];
-
-    lot_unit_print_bytes(text, sizeof text, (double)bytes);
     lot_report_cell(report, "%s", text);
 }
 
@@ -128,9 +125,9 @@ static lot_status print_price(const lot_run *run, lot_error *error)
     status = lot_launch_price_read(run->tariff_json, &terms, error);
     if (status != LOT_OK)
         return status;
-    printf("price     %" PRId64 " US cents for %" PRId64 " lots of %s and %" PRId64 " days, %" PRId64
-           " GPUs of which %" PRId64 " idle, fixed at launch from %s%s\n",
-           terms.price.total_price_cents, terms.price.lots, terms.gpu, terms.days, terms.price.gpus,
+    printf("price     %s for %s of %s and %s, %s of which %" PRId64 " idle, fixed at launch from %s%s\n",
+           lot_count(terms.price.total_price_cents, "US cent").text, lot_count(terms.price.lots, "lot").text,
+           terms.gpu, lot_count(terms.days, "day").text, lot_count(terms.price.gpus, "GPU").text,
            terms.price.idle_gpus, terms.file, terms.is_example ? " (an EXAMPLE, no tariff)" : "");
     return LOT_OK;
 }
@@ -169,28 +166,20 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
 static void print_warnings(const lot_run *run, const lot_ranks_summary *ranks)
 {
     if (run->header.simulated == 1 || ranks->simulated > 0)
-        printf("SIMULATED: %zu of %zu devices are a simulator for tests. Nothing here is a measurement of a "
-               "GPU.\n",
-               ranks->simulated, ranks->recorded);
+        printf("SIMULATED: %zu of %s simulated, for tests. Nothing here is a measurement of a GPU.\n",
+               ranks->simulated, lot_count((int64_t)ranks->recorded, "device").text);
     if (ranks->host_devices > 0)
-        printf("host device: %zu of %zu ranks measured a CPU, not a GPU.\n", ranks->host_devices,
-               ranks->recorded);
+        printf("host device: %zu of %s measured a CPU, not a GPU.\n", ranks->host_devices,
+               lot_count((int64_t)ranks->recorded, "rank").text);
     printf("A small synthetic network: not a language model, not training, not the value of a rented GPU.\n");
 }
 
-static const char *mark_of(const lot_record_head *head)
-{
-    if (head->device.simulated == 1)
-        return " (SIMULATED)";
-    return strcmp(head->device.kind, "host") == 0 ? " (CPU)" : "";
-}
-
-static void add_device(lot_report *report, const lot_record_head *head)
+static void add_device(lot_report *report, const lot_record_head *head, bool wide)
 {
     lot_report_cell(report, "%" PRId64, head->identity.rank);
     lot_report_cell(report, "%s", or_dash(head->identity.host));
-    lot_report_cell(report, "%s%s", or_dash(head->device.name), mark_of(head));
-    lot_report_cell(report, "%s", or_dash(head->device.uuid));
+    lot_report_cell(report, "%s%s", or_dash(head->device.name), lot_show_mark(head));
+    lot_report_cell(report, "%s", or_dash(wide ? head->device.uuid : head->device.pci_address));
     cell_seconds(report, head->outcome.warm_median_seconds);
     lot_report_cell(report, "%s", verified(head));
     lot_report_cell(report, "%s", or_dash(head->outcome.status));
@@ -206,8 +195,8 @@ static bool is_good(const lot_record_head *head)
 /* One line a rank. Of very many the bad ones and the first. */
 static lot_status print_devices(const lot_run *run, const show_config *config, lot_error *error)
 {
-    static const char *const titles[] = {"rank",        "host",     "device",  "uuid",
-                                         "warm median", "verified", "outcome", ""};
+    const char *const titles[] = {"rank",        "host",     "device",  config->wide ? "UUID" : "PCI address",
+                                  "warm median", "verified", "outcome", ""};
     const bool every = config->all || config->rank >= 0 || run->device_count <= RANKS_IN_A_LIST;
     lot_report report;
     size_t left_out = 0;
@@ -222,14 +211,14 @@ static lot_status print_devices(const lot_run *run, const show_config *config, l
         if (config->rank >= 0 && head->identity.rank != config->rank)
             continue;
         if (every || i < RANKS_IN_FULL || !is_good(head))
-            add_device(&report, head);
+            add_device(&report, head, config->wide);
         else
             left_out++;
     }
     printf("\n");
     status = print(&report, error);
     if (left_out > 0)
-        printf("... and %zu more ranks, all good; --all lists them\n", left_out);
+        printf("... and %s more, all good; --all lists them\n", lot_count((int64_t)left_out, "rank").text);
     return status;
 }
 
@@ -242,147 +231,21 @@ static void print_spread(const lot_ranks_summary *ranks)
     lot_unit_print_seconds(least, sizeof least, ranks->warm_least_seconds);
     lot_unit_print_seconds(median, sizeof median, ranks->warm_median_seconds);
     lot_unit_print_seconds(most, sizeof most, ranks->warm_most_seconds);
-    printf("\nwarm medians of %zu ranks: least %s, median %s, most %s (rank %" PRId64
+    printf("\nwarm medians of %s: least %s, median %s, most %s (rank %" PRId64
            "); gpulot check says what that means\n",
-           ranks->timed, least, median, most, ranks->warm_most_rank);
-}
-
-/* ---- phases of a rank ---- */
-
-static void add_group(lot_report *report, const lot_phase_summary *group)
-{
-    char low[32], high[32], rate[32];
-
-    lot_unit_print_seconds(low, sizeof low, group->host.interval.low);
-    lot_unit_print_seconds(high, sizeof high, group->host.interval.high);
-    lot_unit_print_rate(rate, sizeof rate, group->flops_per_second);
-    lot_report_cell(report, "%s", group->phase);
-    lot_report_cell(report, "%s", or_dash(group->schedule));
-    lot_report_cell(report, "%zu", group->rows);
-    lot_report_cell(report, "%" PRId64, group->passes);
-    cell_seconds(report, group->host.median);
-    if (group->rows > 1)
-        lot_report_cell(report, "%s .. %s (%.1f %%)", low, high, 100 * group->host.interval.coverage);
-    else
-        lot_report_cell(report, "-");
-    cell_seconds(report, group->host.least);
-    cell_seconds(report, group->device.median);
-    lot_report_cell(report, "%s", rate);
-    cell_bytes(report, group->allocated_bytes);
-    cell_bytes(report, group->reserved_bytes);
-    cell_bytes(report, group->allocated_peak_bytes);
-    cell_bytes(report, group->reserved_peak_bytes);
-}
-
-/* The SM clock at the end of the group's last row, or NaN. */
-static double clock_of(const lot_run *run, size_t index, const lot_phase_summary *group)
-{
-    double clock = NAN;
-
-    for (size_t i = run->first_phase[index]; i < run->first_phase[index + 1]; i++)
-        if (strcmp(run->phases[i].phase, group->phase) == 0 &&
-            strcmp(run->phases[i].schedule, group->schedule) == 0)
-            clock = run->phases[i].telemetry.sm_clock_mhz;
-    return clock;
-}
-
-/* Percent of peak, with the peak, its source and the clock; nothing where the model is not beyond doubt. Over
- * the device's own time: the host's holds overheads that no peak knows of. */
-static void print_peak(const lot_run *run, size_t index, const lot_phase_summary *group)
-{
-    const lot_record_head *head = &run->devices[index];
-    const double rate = (double)head->synthetic_model.flops_per_forward / group->device.median * 1e-12;
-    const double clock = clock_of(run, index, group);
-    lot_peak peak;
-
-    if (strcmp(group->phase, "warm_forward") != 0 || !(rate > 0) ||
-        lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math, &peak) != NULL)
-        return;
-    printf("%s %s: %.1f of %.4g TFLOP/s, %.1f %% of peak (%s, dense at boost clock: %s)", group->phase,
-           or_dash(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu, peak.source);
-    if (isnan(clock))
-        printf("; SM clock not measured\n");
-    else
-        printf("; SM clock %.0f MHz\n", clock);
-}
-
-static lot_status print_groups(const lot_run *run, size_t index, lot_error *error)
-{
-    static const char *const titles[] = {
-        "phase",  "schedule", "rows",      "passes",   "host median",    "interval",     "host min",
-        "device", "rate",     "allocated", "reserved", "allocated peak", "reserved peak"};
-    const size_t first = run->first_phase[index];
-    lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX];
-    lot_report report;
-    size_t count = 0;
-    lot_status status =
-        lot_summary_phases(run->phases + first, run->first_phase[index + 1] - first,
-                           run->devices[index].synthetic_model.flops_per_forward, groups, &count, error);
-
-    if (status != LOT_OK || count == 0)
-        return status;
-    lot_report_begin(&report, 13, "llrrrlrrrrrrr");
-    for (size_t i = 0; i < 13; i++)
-        lot_report_cell(&report, "%s", titles[i]);
-    for (size_t i = 0; i < count; i++)
-        add_group(&report, &groups[i]);
-    status = print(&report, error);
-    for (size_t i = 0; status == LOT_OK && i < count; i++)
-        print_peak(run, index, &groups[i]);
-    return status;
-}
-
-static void add_row(lot_report *report, const lot_phase *row)
-{
-    lot_report_cell(report, "%" PRId64, row->row);
-    lot_report_cell(report, "%s", row->phase);
-    lot_report_cell(report, "%s", or_dash(row->schedule));
-    lot_report_cell(report, "%" PRId64, row->repeat);
-    lot_report_cell(report, "%" PRId64, row->passes);
-    cell_seconds(report, row->host_seconds);
-    cell_seconds(report, row->device_seconds);
-    cell_bytes(report, row->allocated_start_bytes);
-    cell_bytes(report, row->reserved_start_bytes);
-    cell_bytes(report, row->allocated_end_bytes);
-    cell_bytes(report, row->reserved_end_bytes);
-    cell_bytes(report, row->allocated_peak_bytes);
-    cell_bytes(report, row->reserved_peak_bytes);
-    lot_report_cell(report, "%s", or_dash(row->digest));
-    lot_report_cell(report, "%s", row->finite == 1 ? "yes" : row->finite == 0 ? "NO" : "-");
-}
-
-static lot_status print_rows(const lot_run *run, size_t index, lot_error *error)
-{
-    static const char *const titles[] = {
-        "row",          "phase",          "schedule",        "repeat",         "passes",
-        "host",         "device",         "allocated start", "reserved start", "allocated end",
-        "reserved end", "allocated peak", "reserved peak",   "digest",         "finite"};
-    lot_report report;
-
-    lot_report_begin(&report, 15, "rllrrrrrrrrrrll");
-    for (size_t i = 0; i < 15; i++)
-        lot_report_cell(&report, "%s", titles[i]);
-    for (size_t i = run->first_phase[index]; i < run->first_phase[index + 1]; i++)
-        add_row(&report, &run->phases[i]);
-    return print(&report, error);
-}
-
-static lot_status print_rank(const lot_run *run, size_t index, bool every_row, lot_error *error)
-{
-    lot_record_head *head = &run->devices[index];
-
-    lot_report_clean(head->device.name);
-    printf("\nrank %" PRId64 ": %s%s\n", head->identity.rank, or_dash(head->device.name), mark_of(head));
-    return every_row ? print_rows(run, index, error) : print_groups(run, index, error);
+           lot_count((int64_t)ranks->timed, "rank").text, least, median, most, ranks->warm_most_rank);
 }
 
 static lot_status print_ranks(const lot_run *run, const show_config *config, lot_error *error)
 {
+    const lot_show_detail detail = config->phases ? LOT_SHOW_ROWS
+                                   : config->wide ? LOT_SHOW_WIDE
+                                                  : LOT_SHOW_NARROW;
     lot_status status = LOT_OK;
 
     for (size_t i = 0; status == LOT_OK && i < run->device_count; i++)
         if (config->rank < 0 || run->devices[i].identity.rank == config->rank)
-            status = print_rank(run, i, config->phases, error);
+            status = lot_show_phases(run, i, detail, error);
     return status;
 }
 
@@ -409,7 +272,8 @@ static lot_status print_tables(lot_run *run, const show_config *config, lot_erro
         return status;
     print_spread(&ranks);
     if (run->first_phase == NULL)
-        printf("phases of %zu ranks are not shown; --rank N or --all shows them\n", run->device_count);
+        printf("phases of %s are not shown; --rank N or --all shows them\n",
+               lot_count((int64_t)run->device_count, "rank").text);
     return LOT_OK;
 }
 
