@@ -276,7 +276,8 @@ static lot_status fingerprint_all(int top, entry_list *list, lot_manifest_summar
     for (size_t i = 0; i < list->count && status == LOT_OK; i++) {
         entry *item = &list->items[i];
 
-        if (!lot_utf8_valid(item->path) || (item->link != NULL && !lot_utf8_valid(item->link)))
+        if (!lot_utf8_valid(item->path, strlen(item->path)) ||
+            (item->link != NULL && !lot_utf8_valid(item->link, strlen(item->link))))
             status = lot_error_set(error, LOT_INPUT, "manifest", 0, "%s: the name is not UTF-8", item->path);
         else if (item->link == NULL)
             status = fingerprint(top, item, error);

@@ -62,18 +62,21 @@ const lot_field *lot_fields_find(const lot_fields *fields, const char *name)
     return NULL;
 }
 
-bool lot_field_copy(char *destination, size_t size, const char *text)
+bool lot_field_set(char *destination, size_t size, const char *text, size_t length)
 {
-    size_t length = strlen(text);
+    const bool fits = length < size;
 
-    if (length < size) {
-        memcpy(destination, text, length + 1);
-        return true;
+    if (!fits) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
+            length--;
     }
-    length = size - 1;
-    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-        length--;
     memcpy(destination, text, length);
     destination[length] = '\0';
-    return false;
+    return fits;
+}
+
+bool lot_field_copy(char *destination, size_t size, const char *text)
+{
+    return lot_field_set(destination, size, text, strlen(text));
 }

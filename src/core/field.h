@@ -76,4 +76,7 @@ const lot_field *lot_fields_find(const lot_fields *fields, const char *name);
  * Returns false where it was cut. `size` counts the terminator. */
 bool lot_field_copy(char *destination, size_t size, const char *text);
 
+/* The same for the `length` bytes at `text`, which need no terminator and hold none. */
+bool lot_field_set(char *destination, size_t size, const char *text, size_t length);
+
 #endif

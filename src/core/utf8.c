@@ -1,5 +1,6 @@
 #include "core/utf8.h"
 
+#include <stdint.h>
 #include <string.h>
 
 size_t lot_utf8_character(const char *text, size_t left)
@@ -31,17 +32,21 @@ size_t lot_utf8_character(const char *text, size_t left)
     return length;
 }
 
-bool lot_utf8_valid(const char *text)
+bool lot_utf8_valid(const char *text, size_t size)
 {
-    size_t left = strlen(text);
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    size_t at = 0;
 
-    while (left > 0) {
-        const size_t length = lot_utf8_character(text, left);
+    while (at < size) {
+        uint64_t word = high;
+        size_t length;
 
+        if (size - at >= sizeof word)
+            memcpy(&word, text + at, sizeof word);
+        length = (word & high) == 0 ? sizeof word : lot_utf8_character(text + at, size - at);
         if (length == 0)
             return false;
-        text += length;
-        left -= length;
+        at += length;
     }
     return true;
 }

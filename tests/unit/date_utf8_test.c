@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "core/date.h"
 #include "core/utf8.h"
@@ -69,9 +70,9 @@ static void utf8(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        assert_true(lot_utf8_valid(good[i]));
+        assert_true(lot_utf8_valid(good[i], strlen(good[i])));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(lot_utf8_valid(bad[i]));
+        assert_false(lot_utf8_valid(bad[i], strlen(bad[i])));
     assert_int_equal(0, lot_utf8_character("a", 0));
     assert_int_equal(0, lot_utf8_character("\xE2\x82\xAC", 2));
     assert_int_equal(3, lot_utf8_character("\xE2\x82\xAC", 3));
