@@ -136,12 +136,22 @@ void lot_json_string(lot_json_text *text, const char *value)
 
 void lot_json_integer(lot_json_text *text, int64_t value)
 {
-    const char *quote = value > EXACT_INTEGER || value < -EXACT_INTEGER ? "\"" : "";
-    char digits[32];
-    const int length = snprintf(digits, sizeof digits, "%s%lld%s", quote, (long long)value, quote);
+    const bool quoted = value > EXACT_INTEGER || value < -EXACT_INTEGER;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char digits[24];
+    size_t at = sizeof digits;
 
+    if (quoted)
+        digits[--at] = '"';
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (value < 0)
+        digits[--at] = '-';
+    if (quoted)
+        digits[--at] = '"';
     separate(text);
-    add(text, digits, (size_t)length);
+    add(text, digits + at, sizeof digits - at);
 }
 
 void lot_json_print_number(char text[LOT_JSON_NUMBER_SIZE], double value)

@@ -1,7 +1,8 @@
 /* JSON text, written piece by piece into memory that grows.
  *
  * A printer of our own because a library's rounds doubles (cJSON compares with a tolerance before it stops
- * adding digits) and passes bytes on that are not UTF-8. Reading is cJSON's (io/record_json.c).
+ * adding digits) and passes bytes on that are not UTF-8. Records are read by io/json_read, small documents by
+ * cJSON.
  *
  *     lot_json_text text = {0};
  *     lot_json_open(&text, '{');

@@ -1,4 +1,4 @@
-/* A record as JSON and back. The only user of cJSON. */
+/* A record as JSON and back. */
 #ifndef GPULOT_IO_RECORD_JSON_H
 #define GPULOT_IO_RECORD_JSON_H
 

@@ -1,6 +1,6 @@
 # Makes seeds for the fuzz targets: a record, a spool, and bytes for the maker of HDF5 files.
 file(REMOVE_RECURSE ${SEEDS})
-foreach(name record_json spool archive tariffs tariffs_map price_json options launch)
+foreach(name json_read record_json spool archive tariffs tariffs_map price_json options launch)
   file(MAKE_DIRECTORY ${SEEDS}/${name})
 endforeach()
 
@@ -18,6 +18,7 @@ foreach(rank 0 1)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "export: ${result}")
   endif()
+  file(COPY ${SEEDS}/record_json/rank-${rank} DESTINATION ${SEEDS}/json_read)
 endforeach()
 run(${SAMPLE} --spool ${SEEDS}/run 4 2)
 file(RENAME ${SEEDS}/run/rank-0.jsonl ${SEEDS}/spool/ended)

@@ -11,15 +11,27 @@
 #include "io/record_json.h"
 #include "support/sample.h"
 
-static char *write_json(const lot_record *record)
+static void write_json(const lot_record *record, char **json)
 {
     lot_error error = {0};
-    char *json = NULL;
     size_t size = 0;
 
-    assert_int_equal(lot_record_json_write(record, &json, &size, &error), LOT_OK);
-    assert_int_equal(strlen(json), size);
-    return json;
+    *json = NULL;
+    assert_int_equal(lot_record_json_write(record, json, &size, &error), LOT_OK);
+    assert_int_equal(strlen(*json), size);
+}
+
+/* A copy of the text with the first `from` replaced by `to`, to be freed. */
+static char *replaced(const char *json, const char *from, const char *to)
+{
+    const char *at = strstr(json, from);
+    char *copy;
+
+    assert_non_null(at);
+    copy = calloc(1, strlen(json) + strlen(to) + 1);
+    assert_non_null(copy);
+    (void)sprintf(copy, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+    return copy;
 }
 
 static void read_json(const char *json, lot_record *record)
@@ -149,7 +161,7 @@ static void test_round_trip(void **state)
     record.head.verification.reference_max_relative_error = INFINITY;
     record.phases[5].host_seconds = 0.1 + 0.2;
     fill_lists(&record);
-    json = write_json(&record);
+    write_json(&record, &json);
     read_json(json, &back);
     assert_memory_equal(&back.head, &record.head, sizeof record.head);
     assert_int_equal(back.phase_count, record.phase_count);
@@ -167,7 +179,7 @@ static void test_round_trip(void **state)
     assert_string_equal(back.errors[0].error.text, "out of \"memory\"");
     assert_string_equal(back.absent[0].reason, "no NVML");
     assert_int_equal(back.samples[0].telemetry.pcie_width, 16);
-    again = write_json(&back);
+    write_json(&back, &again);
     assert_string_equal(again, json);
     free(again);
     free(json);
@@ -179,15 +191,12 @@ static void test_round_trip(void **state)
 static lot_status read_changed(const char *from, const char *to, lot_error *error)
 {
     lot_record record, back;
-    char *json, *changed, *at;
+    char *json, *changed;
     lot_status status;
 
     sample_record(&record, 1, 2, 2);
-    json = write_json(&record);
-    at = strstr(json, from);
-    assert_non_null(at);
-    changed = calloc(1, strlen(json) + strlen(to) + 1);
-    (void)sprintf(changed, "%.*s%s%s", (int)(at - json), json, to, at + strlen(from));
+    write_json(&record, &json);
+    changed = replaced(json, from, to);
     status = lot_record_json_read(changed, strlen(changed), &back, error);
     if (status == LOT_OK)
         lot_record_free(&back);
@@ -223,6 +232,20 @@ static void test_changed(void **state)
         {"\"identity\":{", "\"identity\":{\"added_later\":[1,{\"a\":2}],", LOT_OK, ""},
         {"\"size\":2,", "", LOT_DAMAGED, "rank does not lie within size"},
         {"\"local_rank\":1,", "", LOT_OK, ""},
+        {"\"rank\":1,", "\"rank\":1,\"rank\":1,", LOT_DAMAGED, "identity.rank is there twice"},
+        {"\"setup\":[", "\"setup\":[],\"setup\":[", LOT_DAMAGED, "record.setup is there twice"},
+        {"\"identity\":{", "\"identity\":null,\"identity\":{", LOT_DAMAGED, "record.identity is there twice"},
+        {"{\"schema\":\"gpulot.record\",", "{\"later\":{\"schema\":3},\"schema\":\"gpulot.record\",", LOT_OK,
+         ""},
+        {"\"schema\":\"gpulot.record\",", "", LOT_SCHEMA, "schema is ''"},
+        {"\"schema_version\":1,", "", LOT_DAMAGED, "schema_version"},
+        {"\"schema_version\":1,\"identity\":{",
+         "\"identity\":3,\"x\":{\"schema_version\":2},\"schema_version\":2,\"y\":{", LOT_SCHEMA, "newer"},
+        {"\"errors\":[", "\"errors\":[{\"code\":\"x\"}", LOT_DAMAGED, "errors.code"},
+        {"\"errors\":[", "\"errors\":[{\"status\":7}", LOT_DAMAGED, "errors.status"},
+        {"\"telemetry_series\":[", "\"telemetry_series\":[{}", LOT_DAMAGED, "telemetry_series.seconds"},
+        {"\"setup\":[", "\"setup\":[{\"step\":\"a\",}", LOT_DAMAGED, "not one JSON object (at byte"},
+        {"\"host_seconds\":0.5", "\"host_seconds\":0.5.0", LOT_DAMAGED, "not one JSON object (at byte"},
     };
 
     (void)state;
@@ -243,7 +266,7 @@ static void test_every_cut_is_refused(void **state)
 
     (void)state;
     sample_record(&record, 0, 1, 1);
-    json = write_json(&record);
+    write_json(&record, &json);
     for (size_t size = 0; size < strlen(json); size++)
         assert_int_equal(lot_record_json_read(json, size, &back, &error), LOT_DAMAGED);
     free(json);
@@ -252,20 +275,16 @@ static void test_every_cut_is_refused(void **state)
 
 static void test_long_texts_are_cut(void **state)
 {
-    lot_error error = {0};
     lot_record record, back;
     char *json, *longer;
     char host[400];
 
     (void)state;
-    (void)error;
     sample_record(&record, 0, 1, 1);
-    json = write_json(&record);
+    write_json(&record, &json);
     memset(host, 'h', sizeof host - 1);
     host[sizeof host - 1] = '\0';
-    longer = calloc(1, strlen(json) + sizeof host);
-    (void)sprintf(longer, "%.*s%s%s", (int)(strstr(json, "node00.example") - json), json, host,
-                  strstr(json, "node00.example") + strlen("node00.example"));
+    longer = replaced(json, "node00.example", host);
     read_json(longer, &back);
     assert_int_equal(strlen(back.head.identity.host), sizeof back.head.identity.host - 1);
     lot_record_free(&back);
