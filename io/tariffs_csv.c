@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/count.h"
 #include "core/date.h"
 #include "io/file_bytes.h"
 #include "io/sha256.h"
@@ -374,8 +375,8 @@ static void add_row(catalogue_reader *reader, int64_t line, lot_tariff *tariff, 
     if (period == LOT_TARIFF_PERIODS)
         return;
     if (tariff->line[period] != 0) {
-        fault(reader, line, "'%s' for %lld days stands in line %lld already", tariff->gpu,
-              (long long)lot_tariff_days(period), (long long)tariff->line[period]);
+        fault(reader, line, "'%s' for %s stands in line %lld already", tariff->gpu,
+              lot_count(lot_tariff_days(period), "day").text, (long long)tariff->line[period]);
         return;
     }
     tariff->line[period] = line;
@@ -563,8 +564,8 @@ static void check_whole(catalogue_reader *reader)
     for (size_t i = 0; i < catalogue->tariff_count; i++)
         for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++)
             if (catalogue->tariffs[i].line[period] == 0)
-                fault(reader, catalogue->tariffs[i].first_line, "'%s' has no price for %lld days",
-                      catalogue->tariffs[i].gpu, (long long)lot_tariff_days(period));
+                fault(reader, catalogue->tariffs[i].first_line, "'%s' has no price for %s",
+                      catalogue->tariffs[i].gpu, lot_count(lot_tariff_days(period), "day").text);
 }
 
 static lot_status verdict(catalogue_reader *reader)

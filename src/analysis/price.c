@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/count.h"
 
 #define DECIMALS 6
 
@@ -92,14 +93,12 @@ static lot_status match_lots(const lot_price_demand *demand, lot_price *price, l
         price->lots = demand->ranks / per_lot + (demand->ranks % per_lot != 0);
     }
     if (!lot_checked_mul(price->lots, per_lot, &price->gpus))
-        return lot_error_set(error, LOT_TOO_LARGE, "--lots", 0,
-                             "%" PRId64 " lots of %" PRId64 " GPUs are more than 2^63 - 1 GPUs", price->lots,
-                             per_lot);
+        return lot_error_set(error, LOT_TOO_LARGE, "--lots", 0, "%s of %s are more than 2^63 - 1 GPUs",
+                             lot_count(price->lots, "lot").text, lot_count(per_lot, "GPU").text);
     if (demand->ranks > price->gpus)
-        return lot_error_set(error, LOT_USAGE, "--lots", 0,
-                             "--lots: %" PRId64 " x %" PRId64 " GPUs are %" PRId64 ", too few for %" PRId64
-                             " ranks",
-                             price->lots, per_lot, price->gpus, demand->ranks);
+        return lot_error_set(
+            error, LOT_USAGE, "--lots", 0, "--lots: %" PRId64 " x %s are %" PRId64 ", too few for %s",
+            price->lots, lot_count(per_lot, "GPU").text, price->gpus, lot_count(demand->ranks, "rank").text);
     price->idle_gpus = demand->ranks == 0 ? -1 : price->gpus - demand->ranks;
     return LOT_OK;
 }
@@ -130,9 +129,9 @@ lot_status lot_price_compute(const lot_tariff *tariff, size_t period, const lot_
     if (status != LOT_OK)
         return status;
     if (!lot_checked_mul(answer.lots, answer.lot_price_cents, &answer.total_price_cents))
-        return lot_error_set(error, LOT_TOO_LARGE, "--lots", 0,
-                             "%" PRId64 " lots of %" PRId64 " cents are more than 2^63 - 1 cents",
-                             answer.lots, answer.lot_price_cents);
+        return lot_error_set(error, LOT_TOO_LARGE, "--lots", 0, "%s of %s are more than 2^63 - 1 cents",
+                             lot_count(answer.lots, "lot").text,
+                             lot_count(answer.lot_price_cents, "cent").text);
     if (demand->accepted_results != 0)
         share_out(demand->accepted_results, &answer);
     *price = answer;

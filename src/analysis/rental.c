@@ -1,4 +1,5 @@
 #include "analysis/rental.h"
+#include "core/count.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,8 @@ lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *err
         return lot_error_set(error, LOT_INPUT, "--archive", 0,
                              "made over a simulator: nobody rents one, so it has no price");
     if (run->header.ranks < 1 || (uint64_t)run->header.ranks < run->device_count)
-        return lot_error_set(error, LOT_INPUT, "--archive", 0, "tells %lld ranks launched and holds %zu",
-                             (long long)run->header.ranks, run->device_count);
+        return lot_error_set(error, LOT_INPUT, "--archive", 0, "tells %s launched and holds %zu",
+                             lot_count(run->header.ranks, "rank").text, run->device_count);
     if (added_before(rental, run->header.run_id)) {
         rental->repeated_runs++;
         return LOT_OK;

@@ -1,12 +1,12 @@
 /* gpulot baseline: several archives of the same GPUs made into one thing to compare with. */
 #include "analysis/baseline.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/command.h"
 #include "cmd/observed_archive.h"
+#include "core/count.h"
 #include "io/atomic_file.h"
 #include "io/baseline_file.h"
 
@@ -63,8 +63,8 @@ static lot_status run(const void *options_given, lot_error *error)
     if (status == LOT_OK)
         status = lot_baseline_write(config->output, &baseline, error);
     if (status == LOT_OK)
-        printf("%s: %zu GPUs of %" PRId64 " archives\n", config->output, baseline.device_count,
-               baseline.archives);
+        printf("%s: %s of %s\n", config->output, lot_count((int64_t)baseline.device_count, "GPU").text,
+               lot_count(baseline.archives, "archive").text);
     for (size_t i = 0; i < config->files.count; i++)
         lot_observed_free(&runs[i]);
     free(runs);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "core/count.h"
 #include "io/anonymise.h"
 #include "io/archive_h5.h"
 #include "io/raw_results.h"
@@ -148,7 +149,7 @@ static lot_status append_rows(const export_config *config, const lot_aliases *al
     if (status == LOT_OK)
         status = lot_raw_results_append(config->append_to, text, size, &summary, error);
     if (status == LOT_OK)
-        printf("%s: %lld rows added, %lld were there already\n", config->append_to, (long long)summary.added,
+        printf("%s: %s added, %lld already there\n", config->append_to, lot_count(summary.added, "row").text,
                (long long)summary.present);
     free(text);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/count.h"
 #include "io/archive_h5.h"
 #include "io/record_json.h"
 #include "io/spool.h"
@@ -174,8 +175,9 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     if (seen.failed == 0)
         return LOT_OK;
     return lot_error_set(error, LOT_RANK_FAILED, "measure", seen.failed,
-                         "%d of %d ranks failed, the first is rank %lld: %s", seen.failed,
-                         gathering->team->facts.size, (long long)seen.first_failed, seen.first_text);
+                         "%d of %s failed, the first is rank %lld: %s", seen.failed,
+                         lot_count(gathering->team->facts.size, "rank").text, (long long)seen.first_failed,
+                         seen.first_text);
 }
 
 lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/command.h"
+#include "core/count.h"
 #include "io/json_text.h"
 
 typedef enum manifest_action { ACTION_CREATE, ACTION_VERIFY } manifest_action;
@@ -90,8 +91,8 @@ static lot_status create(const manifest_config *config, lot_error *error)
     if (status != LOT_OK)
         return status;
     if (!config->json) {
-        printf("%s/%s: %" PRId64 " files, %" PRId64 " bytes; its own SHA-256 is %s\n", config->folder,
-               LOT_MANIFEST_NAME, summary.files, summary.bytes, summary.sha256);
+        printf("%s/%s: %s, %s; its own SHA-256 is %s\n", config->folder, LOT_MANIFEST_NAME,
+               lot_count(summary.files, "file").text, lot_count(summary.bytes, "byte").text, summary.sha256);
         return LOT_OK;
     }
     lot_json_open(&text, '{');
@@ -119,9 +120,9 @@ static lot_status verify(const manifest_config *config, lot_error *error)
         return status;
     }
     if (!config->json) {
-        printf("%" PRId64 " files, %" PRId64 " bytes listed; %" PRId64
-               " findings; the manifest's SHA-256 is %s\n",
-               summary.files, summary.bytes, summary.findings, summary.sha256);
+        printf("%s, %s listed; %s; the manifest's SHA-256 is %s\n", lot_count(summary.files, "file").text,
+               lot_count(summary.bytes, "byte").text, lot_count(summary.findings, "finding").text,
+               summary.sha256);
         return status;
     }
     lot_json_close(&text, ']');

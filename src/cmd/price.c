@@ -9,6 +9,7 @@
 #include "analysis/rental.h"
 #include "analysis/tariff_match.h"
 #include "cmd/command.h"
+#include "core/count.h"
 #include "io/archive_h5.h"
 #include "io/price_json.h"
 #include "io/protocol_json.h"
@@ -318,8 +319,8 @@ static void note_archives(price_job *job)
         lot_notes_add(&job->notes, "the devices are not all of one model; they are priced as '%s'",
                       job->report.tariff->gpu);
     if (need->ranks != need->gpus)
-        lot_notes_add(&job->notes, "%" PRId64 " ranks of %zu runs used %" PRId64 " GPUs, each counted once",
-                      need->ranks, rental->run_count, need->gpus);
+        lot_notes_add(&job->notes, "%s of %s used %s, each counted once", lot_count(need->ranks, "rank").text,
+                      lot_count((int64_t)rental->run_count, "run").text, lot_count(need->gpus, "GPU").text);
     if (need->unknown > 0)
         lot_notes_add(&job->notes, "ranks whose GPU is not known: %" PRId64 "; each counts as one more GPU",
                       need->unknown);
@@ -332,10 +333,11 @@ static void note_archives(price_job *job)
         (job->terms.price.total_price_cents != job->price.total_price_cents ||
          strcmp(job->terms.sha256, job->catalogue.sha256) != 0))
         lot_notes_add(&job->notes,
-                      "at launch the price was %" PRId64 " cents for %" PRId64 " lots of '%s' for %" PRId64
-                      " days, from the catalogue with SHA-256 %s; --at-launch prints it",
-                      job->terms.price.total_price_cents, job->terms.price.lots, job->terms.gpu,
-                      job->terms.days, job->terms.sha256);
+                      "at launch the price was %s for %s of '%s' for %s, from the catalogue with SHA-256 %s; "
+                      "--at-launch prints it",
+                      lot_count(job->terms.price.total_price_cents, "cent").text,
+                      lot_count(job->terms.price.lots, "lot").text, job->terms.gpu,
+                      lot_count(job->terms.days, "day").text, job->terms.sha256);
 }
 
 static void note_all(price_job *job)
@@ -394,20 +396,20 @@ static void print_text(const price_job *job)
 
     lot_price_dollars(price->lot_price_cents, lot_dollars, sizeof lot_dollars);
     lot_price_dollars(price->total_price_cents, total_dollars, sizeof total_dollars);
-    printf("tariff       %s for %" PRId64 " days, line %" PRId64 " of %s\n", job->report.tariff->gpu,
-           lot_tariff_days(job->report.period), job->report.tariff->line[job->report.period],
-           job->report.file);
+    printf("tariff       %s for %s, line %" PRId64 " of %s\n", job->report.tariff->gpu,
+           lot_count(lot_tariff_days(job->report.period), "day").text,
+           job->report.tariff->line[job->report.period], job->report.file);
     printf("catalogue    %s, %s, SHA-256 %s\n",
            catalogue->title != NULL ? catalogue->title : "without a title",
            catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date", catalogue->sha256);
     if (price->ranks != 0)
         printf("ranks        %" PRId64 "\n", price->ranks);
-    printf("lots         %" PRId64 " of %" PRId64 " GPUs: %" PRId64 " GPUs", price->lots, price->gpus_per_lot,
-           price->gpus);
+    printf("lots         %" PRId64 " of %s: %s", price->lots, lot_count(price->gpus_per_lot, "GPU").text,
+           lot_count(price->gpus, "GPU").text);
     if (price->idle_gpus >= 0)
         printf(", %" PRId64 " idle", price->idle_gpus);
-    printf("\nlot price    %" PRId64 " cents = USD %s\n", price->lot_price_cents, lot_dollars);
-    printf("total        %" PRId64 " cents = USD %s%s\n", price->total_price_cents, total_dollars,
+    printf("\nlot price    %s = USD %s\n", lot_count(price->lot_price_cents, "cent").text, lot_dollars);
+    printf("total        %s = USD %s%s\n", lot_count(price->total_price_cents, "cent").text, total_dollars,
            catalogue->is_example ? "   (example prices, nobody's tariff)" : "");
     print_unit_cost(job);
     print_protocol(job->report.protocol);

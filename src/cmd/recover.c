@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 #include "core/clock.h"
+#include "core/count.h"
 #include "io/archive_h5.h"
 #include "io/record_json.h"
 #include "io/spool.h"
@@ -90,19 +91,19 @@ static void begin_header(lot_run_header *header)
 /* Says in one line what became of the run; the exit status says whether that is good. */
 static lot_status report(const recovery *r, const recover_config *config, lot_error *error)
 {
-    printf("%s: %" PRId64 " ranks, %" PRId64 " phase rows", config->output, r->header.ranks, r->rows);
+    printf("%s: %s, %s", config->output, lot_count(r->header.ranks, "rank").text,
+           lot_count(r->rows, "phase row").text);
     if (config->folders.count == 1)
         printf("; the folder %s is kept\n", config->folders.items[0]);
     else
         printf("; the %zu folders are kept\n", config->folders.count);
     if (r->lost > 0)
         return lot_error_set(error, LOT_RANK_FAILED, "recover", 0,
-                             "%" PRId64 " of %" PRId64 " ranks are lost: %s; what they had measured is in %s",
-                             r->lost, r->header.ranks, r->first_lost, config->output);
+                             "%" PRId64 " of %s lost: %s; what was measured is in %s", r->lost,
+                             lot_count(r->header.ranks, "rank").text, r->first_lost, config->output);
     if (r->failed > 0)
-        return lot_error_set(error, LOT_RANK_FAILED, "recover", 0,
-                             "%" PRId64 " of %" PRId64 " ranks failed; %s says how", r->failed,
-                             r->header.ranks, config->output);
+        return lot_error_set(error, LOT_RANK_FAILED, "recover", 0, "%" PRId64 " of %s failed; %s says how",
+                             r->failed, lot_count(r->header.ranks, "rank").text, config->output);
     return LOT_OK;
 }
 

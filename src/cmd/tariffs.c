@@ -6,6 +6,7 @@
 
 #include "analysis/price.h"
 #include "cmd/command.h"
+#include "core/count.h"
 #include "io/tariffs_csv.h"
 #include "io/tariffs_json.h"
 
@@ -119,8 +120,9 @@ static lot_status check(const tariffs_config *config, const lot_tariffs_columns 
     if (config->json)
         lot_tariffs_json_verdict(stdout, config->file, printer.count, status == LOT_OK ? catalogue : NULL);
     else if (status == LOT_OK)
-        printf("%s: %zu models, %" PRId64 " rows, no fault; SHA-256 %s\n", config->file,
-               catalogue->tariff_count, catalogue->rows, catalogue->sha256);
+        printf("%s: %s, %s, no fault; SHA-256 %s\n", config->file,
+               lot_count((int64_t)catalogue->tariff_count, "model").text,
+               lot_count(catalogue->rows, "row").text, catalogue->sha256);
     return status;
 }
 

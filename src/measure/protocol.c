@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/count.h"
 #include "measure/host.h"
 #include "measure/reference.h"
 #include "measure/rows.h"
@@ -425,12 +426,12 @@ static void judge(lot_protocol *p)
         v->passed = 1;
     if (v->digests_differing > 0)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
-                            "%lld of %lld passes differ from the first", (long long)v->digests_differing,
-                            (long long)v->passes);
+                            "%lld of %s with another output than the first", (long long)v->digests_differing,
+                            lot_count(v->passes, "pass").text);
     else if (v->nonfinite_passes > 0)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
-                            "%lld of %lld passes have a NaN or an infinity in the output",
-                            (long long)v->nonfinite_passes, (long long)v->passes);
+                            "%lld of %s with a NaN or an infinity in the output",
+                            (long long)v->nonfinite_passes, lot_count(v->passes, "pass").text);
     else if (v->reference_passed == 0)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "reference", 0,
                             "an output value lies %.3g times its bound from the float64 reference",

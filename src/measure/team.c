@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/count.h"
 #include "gpu/loader.h"
 
 #define FIRST_MEETING "start"
@@ -12,9 +13,10 @@ lot_status lot_team_check(const lot_team *team, const lot_launch *launch, lot_er
     if (team->facts.size >= launch->size)
         return LOT_OK;
     return lot_error_set(error, LOT_LAUNCH, "MPI_Comm_size", 0,
-                         "the environment of %s says %d ranks, MPI says %d: start it with the mpirun of this "
+                         "the environment of %s says %s, MPI says %d: start it with the mpirun of this "
                          "MPI (%s), or unset what an earlier launch left",
-                         launch->launcher, launch->size, team->facts.size, team->facts.library);
+                         launch->launcher, lot_count(launch->size, "rank").text, team->facts.size,
+                         team->facts.library);
 }
 
 lot_status lot_team_start(const lot_launch *launch, double limit_seconds, lot_team *team, lot_error *error)
