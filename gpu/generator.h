@@ -1,28 +1,38 @@
-/* Values that depend on nothing but (seed, tensor, element): the same bits on every device, whatever the
- * number of threads or SMs. Plain C that a CUDA compiler reads too.
+/* Values that depend on nothing but (seed, tensor, element, dtype): the same bits on every device, whatever
+ * the number of threads or SMs. Plain C that a CUDA compiler reads too.
  *
  * The generator is Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random
  * numbers: as easy as 1, 2, 3", SC'11): key = the seed's two halves, counter = (block low, block high,
- * tensor, 0).
+ * tensor, 0). A block of four words makes 16 bytes of a tensor, whatever its dtype: word i the float32
+ * element 4 b + i of block b, or the two half elements 8 b + 2 i and 8 b + 2 i + 1. That is one block for
+ * each store of a GPU's thread, so that filling stays as fast as its memory.
  *
- * Uniform: element e is word e % 4 of block e / 4. Its upper 24 bits, taken as a signed number s in
- * [-2^23, 2^23), give s * 2^-23 * bound: the first product is exact, the second rounds once.
- * Near-normal: element e takes words 2 (e % 2) and 2 (e % 2) + 1 of block e / 2; the sum of their four 16-bit
- * halves (Irwin-Hall, n = 4) has mean 131070 and variance (2^32 - 1) / 3; centred exactly in integers, then
- * multiplied once by scale / standard deviation. Its excess kurtosis is -0.3, its range +-3.46 sigma.
+ * Uniform: the word's upper 24 bits (float32), or its lower and its upper 16 bits (the two half elements),
+ * taken as a signed number s of that many bits; s * step, rounded once to float, with the float step = bound
+ * * 2^-23 or bound * 2^-15. Near-normal: c0 to c3 are the word's four bytes, lowest first, taken as signed.
+ * The float32 element and the first half element are c0 + c1 + c2 + c3 + 2, the second half element is c0 +
+ * c1 - c2 - c3, both times scale / sqrt(21845), rounded once to float. Each is a sum of four uniform numbers
+ * (Irwin-Hall, n = 4) with mean 0, variance 4 (2^16 - 1) / 12 = 21845, excess kurtosis -0.3 and range +-3.45
+ * sigma. The two elements of a word are uncorrelated (their squares are not: -0.18).
  *
- * No operation here can be contracted into a fused multiply-add, so that compilers agree on the bits. */
+ * Half types are these floats rounded to nearest even. No operation here can be contracted into a fused
+ * multiply-add, so that compilers agree on the bits. LOT_GENERATOR_VERSION counts the definitions that there
+ * have been; equal seeds give equal values only within one. */
 #ifndef GPULOT_GPU_GENERATOR_H
 #define GPULOT_GPU_GENERATOR_H
 
 #include <stdint.h>
 #include <string.h>
 
+#include "gpu/device.h"
+
 #ifdef __CUDACC__
 #define LOT_ANYWHERE __host__ __device__ static inline
 #else
 #define LOT_ANYWHERE static inline
 #endif
+
+#define LOT_GENERATOR_VERSION 1
 
 /* Numbers of the network's tensors; part of the definition of every value. */
 #define LOT_TENSOR_WEIGHT_1 1u
@@ -35,17 +45,27 @@ typedef struct lot_block {
     uint32_t word[4];
 } lot_block;
 
+/* Upper half of a product. On a GPU by name: from the 64-bit product its compiler adds a zero to each. */
+LOT_ANYWHERE uint32_t lot_product_high(uint32_t a, uint32_t b)
+{
+#ifdef __CUDA_ARCH__
+    return __umulhi(a, b);
+#else
+    return (uint32_t)((uint64_t)a * b >> 32);
+#endif
+}
+
 LOT_ANYWHERE lot_block lot_philox(uint64_t seed, uint32_t tensor, uint64_t block)
 {
+    const uint32_t multiplier0 = 0xD2511F53u, multiplier1 = 0xCD9E8D57u;
     uint32_t key0 = (uint32_t)seed;
     uint32_t key1 = (uint32_t)(seed >> 32);
     lot_block c = {{(uint32_t)block, (uint32_t)(block >> 32), tensor, 0}};
 
     for (int round = 0; round < 10; round++) {
-        const uint64_t product0 = (uint64_t)0xD2511F53u * c.word[0];
-        const uint64_t product1 = (uint64_t)0xCD9E8D57u * c.word[2];
-        const lot_block next = {{(uint32_t)(product1 >> 32) ^ c.word[1] ^ key0, (uint32_t)product1,
-                                 (uint32_t)(product0 >> 32) ^ c.word[3] ^ key1, (uint32_t)product0}};
+        const lot_block next = {
+            {lot_product_high(multiplier1, c.word[2]) ^ c.word[1] ^ key0, multiplier1 * c.word[2],
+             lot_product_high(multiplier0, c.word[0]) ^ c.word[3] ^ key1, multiplier0 * c.word[0]}};
 
         c = next;
         key0 += 0x9E3779B9u;
@@ -54,28 +74,78 @@ LOT_ANYWHERE lot_block lot_philox(uint64_t seed, uint32_t tensor, uint64_t block
     return c;
 }
 
-/* One uniform value in [-bound, bound) from one random word. */
-LOT_ANYWHERE float lot_uniform(uint32_t word, float bound)
+/* Elements of one block. */
+LOT_ANYWHERE int lot_block_elements(lot_dtype dtype)
 {
-    const int32_t centred = (int32_t)(word >> 8) - 0x800000;
-
-    return (float)centred * 0x1p-23f * bound;
+    return dtype == LOT_FLOAT32 ? 4 : 8;
 }
 
-/* The factor that brings the centred sum of four 16-bit halves to a standard deviation of `scale`:
- * scale / sqrt((2^32 - 1) / 3), in float. */
-LOT_ANYWHERE float lot_normal_factor(float scale)
+/* What every value of a fill is multiplied with: the uniform law's step, or scale / sqrt(21845). */
+LOT_ANYWHERE float lot_fill_factor(lot_distribution distribution, lot_dtype dtype, float scale)
 {
-    return scale * 0x1.bb67aep-16f;
+    if (distribution == LOT_NEAR_NORMAL)
+        return scale * 0x1.bb688cp-8f;
+    return scale * (dtype == LOT_FLOAT32 ? 0x1p-23f : 0x1p-15f);
 }
 
-/* One near-normal value from two random words; factor from lot_normal_factor. */
-LOT_ANYWHERE float lot_near_normal(uint32_t word0, uint32_t word1, float factor)
+/* The uniform number of a float32 element, and of the first and the second half element of a word. */
+LOT_ANYWHERE int32_t lot_uniform_single(uint32_t word)
 {
-    const int32_t sum = (int32_t)(word0 & 0xFFFFu) + (int32_t)(word0 >> 16) + (int32_t)(word1 & 0xFFFFu) +
-                        (int32_t)(word1 >> 16);
+    return (int32_t)word >> 8; /* arithmetic in every compiler that this is built with, as tests check */
+}
 
-    return (float)(sum - 131070) * factor;
+LOT_ANYWHERE int32_t lot_uniform_first(uint32_t word)
+{
+    return (int16_t)(word & 0xFFFFu);
+}
+
+LOT_ANYWHERE int32_t lot_uniform_second(uint32_t word)
+{
+    return (int32_t)word >> 16;
+}
+
+/* The near-normal number of a float32 element or a word's first half element, and of its second one. */
+LOT_ANYWHERE int32_t lot_normal_first(uint32_t word)
+{
+#ifdef __CUDA_ARCH__
+    return __dp4a((int32_t)word, 0x01010101, 2);
+#else
+    return (int8_t)word + (int8_t)(word >> 8) + (int8_t)(word >> 16) + (int8_t)(word >> 24) + 2;
+#endif
+}
+
+LOT_ANYWHERE int32_t lot_normal_second(uint32_t word)
+{
+#ifdef __CUDA_ARCH__
+    return __dp4a((int32_t)word, (int32_t)0xFFFF0101u, 0);
+#else
+    return (int8_t)word + (int8_t)(word >> 8) - (int8_t)(word >> 16) - (int8_t)(word >> 24);
+#endif
+}
+
+/* The number of element `index` of a block, before the factor. */
+LOT_ANYWHERE int32_t lot_block_number(const lot_block *block, lot_distribution distribution, lot_dtype dtype,
+                                      int index)
+{
+    const uint32_t word = block->word[dtype == LOT_FLOAT32 ? index : index / 2];
+    const int second = dtype != LOT_FLOAT32 && index % 2 != 0;
+
+    if (distribution == LOT_NEAR_NORMAL)
+        return second ? lot_normal_second(word) : lot_normal_first(word);
+    if (dtype == LOT_FLOAT32)
+        return lot_uniform_single(word);
+    return second ? lot_uniform_second(word) : lot_uniform_first(word);
+}
+
+/* One element of a fill, not yet rounded to its dtype: the definition as a whole. */
+LOT_ANYWHERE float lot_value(const lot_fill *fill, int64_t element)
+{
+    const int elements = lot_block_elements(fill->dtype);
+    const lot_block block = lot_philox(fill->seed, fill->tensor, (uint64_t)(element / elements));
+    const int32_t number =
+        lot_block_number(&block, fill->distribution, fill->dtype, (int)(element % elements));
+
+    return (float)number * lot_fill_factor(fill->distribution, fill->dtype, fill->scale);
 }
 
 LOT_ANYWHERE uint32_t lot_float_bits(float value)

@@ -143,12 +143,6 @@ lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, 
 lot_status lot_cuda_samples(lot_device *device, lot_sample *samples, size_t capacity, size_t *count,
                             lot_error *error);
 
-/* ---- cuda_generate.c ---- */
-
-/* The values of gpu/generator.h, many at a time: elements [first, first + count) of the fill's tensor. `to`
- * is host memory for `count` elements. */
-void lot_generate(void *to, const lot_fill *fill, int64_t first, int64_t count);
-
 /* Sets every field to "not measured". */
 void lot_facts_clear(lot_device_facts *facts);
 void lot_telemetry_clear(lot_telemetry *telemetry);

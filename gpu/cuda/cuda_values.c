@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gpu/cuda/cuda_internal.h"
-#include "gpu/digest.h"
+#include "gpu/generate.h"
 
 #define SCRATCH_BYTES (LOT_PARTIALS * sizeof(lot_digest_partial))
 

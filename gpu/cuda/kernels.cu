@@ -30,11 +30,11 @@ extern "C" cudaError_t lot_launch_fill(void *to, const lot_fill *fill, cudaStrea
     static const fill_kernel kernels[2][LOT_DTYPE_COUNT] = {
         {lot_k_fill_uniform_float32, lot_k_fill_uniform_float16, lot_k_fill_uniform_bfloat16},
         {lot_k_fill_near_normal_float32, lot_k_fill_near_normal_float16, lot_k_fill_near_normal_bfloat16}};
-    const int64_t lanes = fill->dtype == LOT_FLOAT32 ? 4 : 8;
-    const int64_t groups = (fill->first + fill->count - 1) / lanes - fill->first / lanes + 1;
+    const int64_t lanes = lot_block_elements(fill->dtype);
+    const int64_t blocks = (fill->first + fill->count - 1) / lanes - fill->first / lanes + 1;
 
     kernels[fill->distribution]
-           [fill->dtype]<<<blocks_for(groups, LOT_BLOCK, GRID_MOST), LOT_BLOCK, 0, stream>>>(
+           [fill->dtype]<<<blocks_for(blocks, LOT_TILE, GRID_MOST), LOT_BLOCK, 0, stream>>>(
                to, fill->seed, fill->tensor, fill->scale, fill->first, fill->count);
     return cudaGetLastError();
 }

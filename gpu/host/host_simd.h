@@ -1,5 +1,4 @@
-/* The inner loops of host_values.c with the CPU's widest instructions that this file knows (AVX2 on x86-64).
- */
+/* The digest's inner loop with the CPU's widest instructions that this file knows (AVX2 on x86-64). */
 #ifndef GPULOT_GPU_HOST_SIMD_H
 #define GPULOT_GPU_HOST_SIMD_H
 
@@ -8,17 +7,8 @@
 
 #include "gpu/device.h"
 
-/* Values that one step of lot_simd_fill makes. */
-#define LOT_SIMD_VALUES 32
-
 /* Whether this CPU has the instructions; lot_simd_digest may be called only then. */
 bool lot_simd_available(void);
-
-/* The same for lot_simd_fill, which also needs a bound that is not absurdly small. */
-bool lot_simd_can_fill(const lot_fill *fill);
-
-/* Float values of elements `first` to first + count; both multiples of LOT_SIMD_VALUES. */
-void lot_simd_fill(float *to, const lot_fill *fill, int64_t first, int64_t count);
 
 /* What the words `first` to first + count, which lie at `words`, give to the digest; sets *bad where one of
  * the values in them is not finite. */

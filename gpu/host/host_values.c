@@ -4,61 +4,15 @@
 #include <string.h>
 
 #include "gpu/digest.h"
-#include "gpu/generator.h"
+#include "gpu/generate.h"
 #include "gpu/host/host_simd.h"
 
-/* Elements that one thread takes at a time: large enough to make the hand-over cheap, a multiple of every
- * block, and 64 KiB at most, so that a chunk is still in the cache when it is converted. */
+/* Elements, or words of a digest, that one thread takes at a time: large enough to make the hand-over cheap,
+ * a multiple of every block. */
 #define CHUNK ((int64_t)16384)
 
 /* Below this many elements a team of threads costs more than it saves. */
 #define PARALLEL_FROM ((int64_t)65536)
-
-/* One element by its definition. */
-static float value_at(const lot_fill *fill, float factor, int64_t element)
-{
-    const uint64_t e = (uint64_t)element;
-    lot_block block;
-
-    if (fill->distribution == LOT_UNIFORM) {
-        block = lot_philox(fill->seed, fill->tensor, e / 4);
-        return lot_uniform(block.word[e % 4], fill->scale);
-    }
-    block = lot_philox(fill->seed, fill->tensor, e / 2);
-    return lot_near_normal(block.word[2 * (e % 2)], block.word[2 * (e % 2) + 1], factor);
-}
-
-/* `count` float values from element `first` on. */
-static void fill_floats(float *to, const lot_fill *fill, int64_t first, int64_t count)
-{
-    const float factor = lot_normal_factor(fill->scale);
-    const int64_t end = first + count;
-    int64_t element = first;
-    int64_t wide;
-
-    for (; element < end && element % LOT_SIMD_VALUES != 0; element++)
-        to[element - first] = value_at(fill, factor, element);
-    wide = (end - element) / LOT_SIMD_VALUES * LOT_SIMD_VALUES;
-    if (wide > 0 && lot_simd_can_fill(fill)) {
-        lot_simd_fill(to + (element - first), fill, element, wide);
-        element += wide;
-    }
-    for (; element < end; element++)
-        to[element - first] = value_at(fill, factor, element);
-}
-
-static void fill_halves(uint16_t *to, const lot_fill *fill, int64_t first, int64_t count)
-{
-    float values[CHUNK];
-
-    fill_floats(values, fill, first, count);
-    if (fill->dtype == LOT_BFLOAT16)
-        for (int64_t i = 0; i < count; i++)
-            to[i] = lot_to_bfloat16(values[i]); /* NOLINT: fill_floats wrote `count` of them */
-    else
-        for (int64_t i = 0; i < count; i++)
-            to[i] = lot_to_float16(values[i]); /* NOLINT: likewise */
-}
 
 void lot_host_values_fill(void *to, const lot_fill *fill, int threads)
 {
@@ -70,12 +24,8 @@ void lot_host_values_fill(void *to, const lot_fill *fill, int threads)
     for (int64_t chunk = 0; chunk < chunks; chunk++) {
         const int64_t begin = chunk * CHUNK;
         const int64_t count = fill->count - begin < CHUNK ? fill->count - begin : CHUNK;
-        void *at = (char *)to + (size_t)begin * item;
 
-        if (fill->dtype == LOT_FLOAT32)
-            fill_floats(at, fill, fill->first + begin, count);
-        else
-            fill_halves(at, fill, fill->first + begin, count);
+        lot_generate((char *)to + (size_t)begin * item, fill, fill->first + begin, count);
     }
 }
 

@@ -25,10 +25,11 @@ static const member model_members[] = {
 };
 
 static const member work_members[] = {
-    MEMBER(STR, synthetic_model, dtype),  MEMBER(STR, synthetic_model, math),
-    MEMBER(STR, synthetic_model, gelu),   MEMBER(I64, synthetic_model, batch),
-    MEMBER(I64, synthetic_model, width),  MEMBER(I64, synthetic_model, context),
-    MEMBER(I64, synthetic_model, hidden), MEMBER(I64, synthetic_model, seed),
+    MEMBER(STR, synthetic_model, dtype),     MEMBER(STR, synthetic_model, math),
+    MEMBER(STR, synthetic_model, gelu),      MEMBER(I64, synthetic_model, batch),
+    MEMBER(I64, synthetic_model, width),     MEMBER(I64, synthetic_model, context),
+    MEMBER(I64, synthetic_model, hidden),    MEMBER(I64, synthetic_model, seed),
+    MEMBER(I64, synthetic_model, generator),
 };
 
 static const member setup_members[] = {

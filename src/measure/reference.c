@@ -10,7 +10,7 @@
 #include "measure/workload.h"
 
 #define ROWS        LOT_REFERENCE_ROWS
-#define BLOCK       256 /* weights made at a time; a multiple of Philox's four words */
+#define BLOCK       256 /* weights made at a time; a multiple of every block of the generator */
 #define UNITS_TAKEN 16  /* output units that a thread takes at a time */
 #define THREADS_MAX 256
 
@@ -61,23 +61,36 @@ static double loaded(const void *values, int64_t index, lot_dtype dtype)
     return lot_from_float16(((const uint16_t *)values)[index]);
 }
 
-/* Uniform values [first, first + count) of a tensor, first a multiple of 4, count at most BLOCK. */
+/* Uniform values [first, first + count) of a tensor, first at the start of a block of the generator, count at
+ * most BLOCK. */
 static void make_weights(const lot_reference_task *task, uint32_t tensor, int64_t first, int64_t count,
                          float bound, double *values)
 {
-    for (int64_t i = 0; i < count; i += 4) {
-        const lot_block block = lot_philox(task->seed, tensor, (uint64_t)(first + i) / 4);
+    const float factor = lot_fill_factor(LOT_UNIFORM, task->dtype, bound);
+    const int elements = lot_block_elements(task->dtype);
 
-        for (int64_t j = 0; j < 4 && i + j < count; j++)
-            values[i + j] = rounded(lot_uniform(block.word[j], bound), task->dtype);
+    for (int64_t i = 0; i < count; i += elements) {
+        const lot_block block = lot_philox(task->seed, tensor, (uint64_t)((first + i) / elements));
+
+        for (int j = 0; j < elements && i + j < count; j++) {
+            const int32_t number = lot_block_number(&block, LOT_UNIFORM, task->dtype, j);
+
+            values[i + j] = rounded((float)number * factor, task->dtype);
+        }
     }
 }
 
-static double one_weight(const lot_reference_task *task, uint32_t tensor, int64_t index, float bound)
+/* One element of a tensor. */
+static double one_value(const lot_reference_task *task, uint32_t tensor, lot_distribution distribution,
+                        float scale, int64_t index)
 {
-    const lot_block block = lot_philox(task->seed, tensor, (uint64_t)index / 4);
+    const lot_fill fill = {.seed = task->seed,
+                           .tensor = tensor,
+                           .distribution = distribution,
+                           .scale = scale,
+                           .dtype = task->dtype};
 
-    return rounded(lot_uniform(block.word[index % 4], bound), task->dtype);
+    return rounded(lot_value(&fill, index), task->dtype);
 }
 
 /* One layer for all sampled rows at once, its units shared out among threads. x and x_error are [count][in];
@@ -135,8 +148,8 @@ static void unit_sums(const layer *l, int64_t unit, float bound, sums *s)
     int64_t at = 0;
 
     memset(s, 0, sizeof *s);
-    for (; at < l->in && (base + at) % 4 != 0; at++) {
-        weights[0] = one_weight(l->task, l->weight, base + at, bound);
+    for (; at < l->in && (base + at) % lot_block_elements(l->task->dtype) != 0; at++) {
+        weights[0] = one_value(l->task, l->weight, LOT_UNIFORM, bound, base + at);
         accumulate(l, at, 1, weights, s);
     }
     while (at < l->in) {
@@ -169,7 +182,7 @@ static void *work(void *context)
         if (first >= l->out)
             return NULL;
         for (int64_t unit = first; unit < last; unit++) {
-            const double bias = one_weight(l->task, l->bias, unit, bound);
+            const double bias = one_value(l->task, l->bias, LOT_UNIFORM, bound, unit);
             sums s;
 
             unit_sums(l, unit, bound, &s);
@@ -228,17 +241,10 @@ static void activate(const lot_reference_task *task, int64_t count, double *valu
 /* The sampled rows of the input, in float64. */
 static void make_inputs(const lot_reference_task *task, const int64_t *sampled, int count, double *x)
 {
-    const float factor = lot_normal_factor(1);
-
     for (int r = 0; r < count; r++)
-        for (int64_t k = 0; k < task->width; k++) {
-            const uint64_t element = (uint64_t)(sampled[r] * task->width + k);
-            const lot_block block = lot_philox(task->seed, LOT_TENSOR_INPUT, element / 2);
-            const size_t word = 2 * (element % 2);
-
+        for (int64_t k = 0; k < task->width; k++)
             x[r * task->width + k] =
-                rounded(lot_near_normal(block.word[word], block.word[word + 1], factor), task->dtype);
-        }
+                one_value(task, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1, sampled[r] * task->width + k);
 }
 
 static void judge(const layer *second, const void *outputs, lot_verification *verification)

@@ -47,6 +47,7 @@ lot_status lot_workload_model(const lot_measure_config *config, lot_model *model
     model->width = config->width;
     model->hidden = config->hidden;
     model->seed = config->seed;
+    model->generator = LOT_GENERATOR_VERSION;
     model->warmup = config->warmup;
     model->repeats = config->repeats;
     (void)lot_field_copy(model->dtype, sizeof model->dtype, lot_dtype_name((lot_dtype)config->dtype));

@@ -102,33 +102,66 @@ static void test_mapping_of_seed_tensor_and_block(void **state)
 
 /* ---- from words to values ---- */
 
-static void test_uniform_at_its_ends(void **state)
+/* Two's complement of `width` bits. */
+static int64_t signed_of(uint64_t bits, int width)
 {
-    (void)state;
-    assert_true(lot_uniform(0, 0.25f) == -0.25f);
-    assert_true(lot_uniform(0x80000000u, 0.25f) == 0.0f);
-    assert_true(lot_uniform(0x80000100u, 1.0f) == 0x1p-23f);
-    assert_true(lot_uniform(0x800000FFu, 1.0f) == 0.0f); /* the lower 8 bits do not count */
-    assert_true(lot_uniform(0xFFFFFFFFu, 1.0f) == 1.0f - 0x1p-23f);
-    for (uint32_t word = 1; word < 0xFFFF0000u; word += 65521) {
-        const double exact = (double)((int64_t)(word >> 8) - 8388608) / 8388608.0 * (double)0.1f;
+    const int64_t sign = INT64_C(1) << (width - 1);
 
-        assert_true(lot_uniform(word, 0.1f) == (float)exact); /* 24 bits times 24 bits are exact in double */
+    return ((int64_t)bits ^ sign) - sign;
+}
+
+static void test_numbers_of_a_word(void **state)
+{
+    static const uint32_t ends[] = {0,           0xFFFFFFFFu, 0x80000000u, 0x7FFFFFFFu, 0x00008000u,
+                                    0x00007FFFu, 0x80808080u, 0x7F7F7F7Fu, 0x80807F7Fu, 0x7F7F8080u};
+
+    (void)state;
+    for (uint64_t i = 0; i < 100000; i++) {
+        const uint32_t word = i < sizeof ends / sizeof ends[0] ? ends[i] : (uint32_t)scramble(i);
+        int64_t byte[4];
+
+        for (int b = 0; b < 4; b++)
+            byte[b] = signed_of(word >> 8 * b & 0xFFu, 8);
+        assert_int_equal(lot_uniform_single(word), signed_of(word >> 8, 24));
+        assert_int_equal(lot_uniform_first(word), signed_of(word & 0xFFFFu, 16));
+        assert_int_equal(lot_uniform_second(word), signed_of(word >> 16, 16));
+        assert_int_equal(lot_normal_first(word), byte[0] + byte[1] + byte[2] + byte[3] + 2);
+        assert_int_equal(lot_normal_second(word), byte[0] + byte[1] - byte[2] - byte[3]);
     }
 }
 
-static void test_near_normal_at_its_ends(void **state)
+/* Each value is its number times one factor: 2^-23, 2^-15, or 1 / the standard deviation of four bytes. */
+static void test_factors(void **state)
 {
-    const float factor = lot_normal_factor(1.0f);
-    const double deviation = sqrt((65536.0 * 65536.0 - 1.0) / 3.0);
+    (void)state;
+    for (lot_dtype dtype = LOT_FLOAT32; dtype < LOT_DTYPE_COUNT; dtype++) {
+        const float normal = lot_fill_factor(LOT_NEAR_NORMAL, dtype, 1.0f);
+
+        assert_true((double)normal == (double)(float)(1 / sqrt(4 * (65536.0 - 1) / 12)));
+        assert_true(lot_fill_factor(LOT_NEAR_NORMAL, dtype, 8.0f) == 8.0f * normal);
+        assert_true(lot_fill_factor(LOT_UNIFORM, dtype, 0.1f) ==
+                    ldexpf(0.1f, dtype == LOT_FLOAT32 ? -23 : -15));
+    }
+}
+
+/* Which block and which word of it makes an element. */
+static void test_place_of_an_element(void **state)
+{
+    lot_fill fill = {.seed = 99, .tensor = 3, .scale = 1.0f};
 
     (void)state;
-    assert_true(fabs((double)factor * deviation - 1.0) < 0x1p-24);
-    assert_true(lot_near_normal(0xFFFFu, 0xFFFF0000u, factor) == 0.0f);
-    assert_true(lot_near_normal(0, 0, factor) == -131070.0f * factor);
-    assert_true(lot_near_normal(0xFFFFFFFFu, 0xFFFFFFFFu, factor) == 131070.0f * factor);
-    assert_true(lot_near_normal(0x00010000u, 0, factor) == -131069.0f * factor);
-    assert_true(lot_near_normal(0, 0x00000001u, factor) == -131069.0f * factor);
+    for (int64_t element = INT64_C(1) << 33; element < (INT64_C(1) << 33) + 100; element++) {
+        const lot_block singles = lot_philox(99, 3, (uint64_t)element / 4);
+        const uint32_t single = singles.word[element % 4];
+        const lot_block halves = lot_philox(99, 3, (uint64_t)element / 8);
+        const uint32_t half = halves.word[element % 8 / 2];
+
+        fill.dtype = LOT_FLOAT32;
+        assert_true(lot_value(&fill, element) == (float)signed_of(single >> 8, 24) * 0x1p-23f);
+        fill.dtype = LOT_BFLOAT16;
+        assert_true(lot_value(&fill, element) ==
+                    (float)signed_of(element % 2 == 0 ? half & 0xFFFFu : half >> 16, 16) * 0x1p-15f);
+    }
 }
 
 typedef struct moments {
@@ -174,37 +207,63 @@ static void test_near_normal_moments(void **state)
 
     (void)state;
     assert_non_null(values);
-    for (uint32_t tensor = 1; tensor <= 5; tensor++) {
+    for (uint32_t tensor = 1; tensor <= 6; tensor++) {
+        const lot_fill fill = {.seed = 20240924,
+                               .tensor = tensor,
+                               .distribution = LOT_NEAR_NORMAL,
+                               .scale = 2.0f,
+                               .dtype = (lot_dtype)(tensor % 3)};
         moments m;
 
-        for (size_t i = 0; i < SAMPLES; i++) {
-            const lot_block block = lot_philox(20240924, tensor, i / 2);
-
-            values[i] = lot_near_normal(block.word[2 * (i % 2)], block.word[2 * (i % 2) + 1],
-                                        lot_normal_factor(2.0f));
-        }
+        for (size_t i = 0; i < SAMPLES; i++)
+            values[i] = lot_value(&fill, (int64_t)i);
         m = measure(values, SAMPLES);
         assert_true(fabs(m.mean) < tolerance(2.0));
         assert_true(fabs(m.variance - 4.0) < tolerance(4.0 * sqrt(2.0)));
         assert_true(fabs(m.skewness) < tolerance(sqrt(6.0)));
-        assert_true(fabs(m.excess + 0.3) < tolerance(sqrt(24.0))); /* Irwin-Hall: -6 / (5 n) */
+        assert_true(fabs(m.excess + 0.3) < tolerance(sqrt(24.0))); /* Irwin-Hall: -6 / (5 n), less 4e-5 */
         assert_true(fabs(m.lag) < tolerance(1.0));
-        assert_true(m.least >= -2 * 3.4642 && m.most <= 2 * 3.4642 && m.most > 6.0);
+        assert_true(m.least >= -2 * 3.4507 && m.most <= 2 * 3.4507 && m.most > 6.0);
     }
     free(values);
 }
 
-static void test_uniform_moments_and_bins(void **state)
+/* Over all pairs of byte sums: the two half elements of a word are uncorrelated; their squares are as the
+ * header says. */
+static void test_two_elements_of_a_word(void **state)
+{
+    double product = 0, squares = 0, square = 0, fourth = 0, weights = 0;
+
+    (void)state;
+    for (int p = -256; p <= 254; p++)
+        for (int q = -256; q <= 254; q++) {
+            const double weight = (double)(256 - abs(p + 1)) * (double)(256 - abs(q + 1));
+            const double first = p + q + 2, second = p - q;
+
+            weights += weight;
+            product += weight * first * second;
+            square += weight * first * first;
+            squares += weight * first * first * second * second;
+            fourth += weight * first * first * first * first;
+        }
+    square /= weights;
+    assert_true(fabs(square - 21845.0) < 1e-6);
+    assert_true(fabs(product / weights) < 1e-6);
+    assert_true(fabs((squares / weights - square * square) / (fourth / weights - square * square) + 0.18) <
+                0.005);
+}
+
+static void check_uniform(lot_dtype dtype)
 {
     enum { BINS = 256 };
+    const lot_fill fill = {.seed = 7, .tensor = LOT_TENSOR_WEIGHT_2, .scale = 0.5f, .dtype = dtype};
     float *values = malloc(SAMPLES * sizeof *values);
     double bins[BINS] = {0}, chi_square = 0;
     moments m;
 
-    (void)state;
     assert_non_null(values);
     for (size_t i = 0; i < SAMPLES; i++) {
-        values[i] = lot_uniform(lot_philox(7, LOT_TENSOR_WEIGHT_2, i / 4).word[i % 4], 0.5f);
+        values[i] = lot_value(&fill, (int64_t)i);
         bins[(size_t)(((double)values[i] + 0.5) * BINS)] += 1;
     }
     m = measure(values, SAMPLES);
@@ -217,6 +276,13 @@ static void test_uniform_moments_and_bins(void **state)
     assert_true(m.least >= -0.5 && m.most < 0.5 && m.most > 0.499);
     assert_true(chi_square > 145 && chi_square < 396); /* 255 degrees of freedom: one in a million outside */
     free(values);
+}
+
+static void test_uniform_moments_and_bins(void **state)
+{
+    (void)state;
+    for (lot_dtype dtype = LOT_FLOAT32; dtype < LOT_DTYPE_COUNT; dtype++)
+        check_uniform(dtype);
 }
 
 /* Another seed or another tensor gives values that have nothing to do with the first ones. */
@@ -237,7 +303,8 @@ static void test_streams_are_unrelated(void **state)
             const lot_block a = lot_philox(1, 1, i);
             const lot_block b = lot_philox(others[other].seed, others[other].tensor, i);
 
-            product += (double)(lot_uniform(a.word[0], 1.0f) * lot_uniform(b.word[0], 1.0f));
+            product += (double)lot_uniform_single(a.word[0]) * 0x1p-23 *
+                       (double)lot_uniform_single(b.word[0]) * 0x1p-23;
             equal += a.word[0] == b.word[0];
         }
         assert_true(fabs(product) < 5.0 * sqrt(COUNT / 9.0));
@@ -376,9 +443,11 @@ int main(void)
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_zero_vector_of_the_product),
         cmocka_unit_test(test_mapping_of_seed_tensor_and_block),
-        cmocka_unit_test(test_uniform_at_its_ends),
-        cmocka_unit_test(test_near_normal_at_its_ends),
+        cmocka_unit_test(test_numbers_of_a_word),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_place_of_an_element),
         cmocka_unit_test(test_near_normal_moments),
+        cmocka_unit_test(test_two_elements_of_a_word),
         cmocka_unit_test(test_uniform_moments_and_bins),
         cmocka_unit_test(test_streams_are_unrelated),
         cmocka_unit_test(test_every_half_value),

@@ -74,17 +74,8 @@ static lot_counters counters(fixture *f)
 /* The bits of one element, by the definition in gpu/generator.h. */
 static uint32_t expected_bits(const lot_fill *fill, int64_t element)
 {
-    const uint64_t e = (uint64_t)element;
-    float value;
+    const float value = lot_value(fill, element);
 
-    if (fill->distribution == LOT_UNIFORM) {
-        value = lot_uniform(lot_philox(fill->seed, fill->tensor, e / 4).word[e % 4], fill->scale);
-    } else {
-        const lot_block block = lot_philox(fill->seed, fill->tensor, e / 2);
-
-        value = lot_near_normal(block.word[2 * (e % 2)], block.word[2 * (e % 2) + 1],
-                                lot_normal_factor(fill->scale));
-    }
     if (fill->dtype == LOT_FLOAT32)
         return lot_float_bits(value);
     return fill->dtype == LOT_FLOAT16 ? lot_to_float16(value) : lot_to_bfloat16(value);

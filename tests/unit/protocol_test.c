@@ -111,19 +111,8 @@ static lot_status fake_fill(lot_device *device, void *to, const lot_fill *fill, 
 
     (void)device, (void)error;
     note('v');
-    for (int64_t i = 0; i < fill->count; i++) {
-        if (fill->distribution == LOT_UNIFORM) {
-            const lot_block block = lot_philox(fill->seed, fill->tensor, (uint64_t)i / 4);
-
-            values[i] = lot_uniform(block.word[i % 4], fill->scale);
-        } else {
-            const lot_block block = lot_philox(fill->seed, fill->tensor, (uint64_t)i / 2);
-            const size_t word = i % 2 == 0 ? 0 : 2;
-
-            values[i] =
-                lot_near_normal(block.word[word], block.word[word + 1], lot_normal_factor(fill->scale));
-        }
-    }
+    for (int64_t i = 0; i < fill->count; i++)
+        values[i] = lot_value(fill, i);
     return LOT_OK;
 }
 

@@ -14,27 +14,48 @@
 
 enum { ROWS = 9, WIDTH = 6, HIDDEN = 10 };
 
-/* Value of one element, one at a time and without any of the reference's code. */
-static double weight(uint32_t tensor, int64_t element, int64_t fan_in, lot_dtype dtype)
+/* The number of one element, one at a time and without any of the reference's code: two half elements lie in
+ * a word of the generator, and one float32 element. */
+static int64_t signed_of(uint32_t bits, int width)
 {
-    const uint32_t word = lot_philox(42, tensor, (uint64_t)(element >> 2)).word[element & 3];
-    const float value =
-        (float)(((double)(word >> 8) - 8388608.0) / 8388608.0) * (float)(1 / sqrt((double)fan_in));
+    const int64_t sign = INT64_C(1) << (width - 1);
 
+    return ((int64_t)bits ^ sign) - sign;
+}
+
+static double rounded(float value, lot_dtype dtype)
+{
     return dtype == LOT_FLOAT32   ? (double)value
            : dtype == LOT_FLOAT16 ? (double)lot_from_float16(lot_to_float16(value))
                                   : (double)lot_from_bfloat16(lot_to_bfloat16(value));
 }
 
+static uint32_t word_of(uint32_t tensor, int64_t element, lot_dtype dtype)
+{
+    const int64_t word = dtype == LOT_FLOAT32 ? element : element / 2;
+
+    return lot_philox(42, tensor, (uint64_t)(word / 4)).word[word % 4];
+}
+
+static double weight(uint32_t tensor, int64_t element, int64_t fan_in, lot_dtype dtype)
+{
+    const uint32_t word = word_of(tensor, element, dtype);
+    const uint32_t half = element % 2 == 0 ? word & 0xFFFFu : word >> 16;
+    const double unit = dtype == LOT_FLOAT32 ? (double)signed_of(word >> 8, 24) / 8388608.0
+                                             : (double)signed_of(half, 16) / 32768.0;
+
+    return rounded((float)(unit * (double)(float)(1 / sqrt((double)fan_in))), dtype);
+}
+
 static double input(int64_t element, lot_dtype dtype)
 {
-    const lot_block block = lot_philox(42, LOT_TENSOR_INPUT, (uint64_t)(element >> 1));
-    const float value = lot_near_normal(block.word[(element & 1) * 2], block.word[(element & 1) * 2 + 1],
-                                        lot_normal_factor(1));
+    const uint32_t word = word_of(LOT_TENSOR_INPUT, element, dtype);
+    const int64_t sign = dtype != LOT_FLOAT32 && element % 2 != 0 ? -1 : 1;
+    const int64_t low = signed_of(word & 0xFFu, 8) + signed_of(word >> 8 & 0xFFu, 8);
+    const int64_t high = signed_of(word >> 16 & 0xFFu, 8) + signed_of(word >> 24, 8);
+    const int64_t number = low + sign * high + (sign > 0 ? 2 : 0);
 
-    return dtype == LOT_FLOAT32   ? (double)value
-           : dtype == LOT_FLOAT16 ? (double)lot_from_float16(lot_to_float16(value))
-                                  : (double)lot_from_bfloat16(lot_to_bfloat16(value));
+    return rounded((float)((double)number * (double)(float)(1 / sqrt(21845.0))), dtype);
 }
 
 static double stored(double value, lot_dtype dtype)

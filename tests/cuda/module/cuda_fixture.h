@@ -81,21 +81,6 @@ static inline void fixture_free(fixture *f)
     free(f);
 }
 
-/* Element `index` of a fill as gpu/generator.h defines it. */
-static inline float fixture_value(const lot_fill *fill, int64_t index)
-{
-    const uint64_t e = (uint64_t)index;
-    lot_block block;
-
-    if (fill->distribution == LOT_UNIFORM) {
-        block = lot_philox(fill->seed, fill->tensor, e / 4);
-        return lot_uniform(block.word[e % 4], fill->scale);
-    }
-    block = lot_philox(fill->seed, fill->tensor, e / 2);
-    return lot_near_normal(block.word[2 * (e % 2)], block.word[2 * (e % 2) + 1],
-                           lot_normal_factor(fill->scale));
-}
-
 /* Element `i` of host memory that holds values of `dtype`, as float. */
 static inline float fixture_at(const void *values, lot_dtype dtype, int64_t i)
 {

@@ -148,7 +148,7 @@ static void check_values(fixture *f, const void *device, const lot_fill *fill)
     assert_non_null(host);
     WORKS(f, f->module->download(f->device, host, device, bytes, &f->error));
     for (int64_t i = 0; i < fill->count; i++) {
-        const float value = fixture_value(fill, fill->first + i);
+        const float value = lot_value(fill, fill->first + i);
         const float wanted = fill->dtype == LOT_FLOAT32   ? value
                              : fill->dtype == LOT_FLOAT16 ? lot_from_float16(lot_to_float16(value))
                                                           : lot_from_bfloat16(lot_to_bfloat16(value));

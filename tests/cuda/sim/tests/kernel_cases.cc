@@ -214,16 +214,6 @@ void launch_limits()
 
 const char *const dtype_names[] = {"float32", "float16", "bfloat16"};
 
-float scalar_value(lot_distribution distribution, uint64_t seed, uint32_t tensor, int64_t element,
-                   float scale)
-{
-    if (distribution == LOT_UNIFORM)
-        return lot_uniform(lot_philox(seed, tensor, (uint64_t)element / 4).word[element % 4], scale);
-    const lot_block block = lot_philox(seed, tensor, (uint64_t)element / 2);
-    const int pair = 2 * (int)(element % 2);
-    return lot_near_normal(block.word[pair], block.word[pair + 1], lot_normal_factor(scale));
-}
-
 uint32_t scalar_bits(int dtype, float value)
 {
     return dtype == LOT_FLOAT32   ? lot_float_bits(value)
@@ -253,17 +243,17 @@ void check_fill(int distribution, int dtype, int64_t first, int64_t count)
     float scale = 0.37f;
     const int64_t lanes = dtype == LOT_FLOAT32 ? 4 : 8;
     const int64_t groups = (first + count - 1) / lanes - first / lanes + 1;
+    const lot_fill fill = {seed,  tensor,          (lot_distribution)distribution, scale, first,
+                           count, (lot_dtype)dtype};
     unsigned char *to = device_array<unsigned char>((size_t)count * lot_dtype_bytes((lot_dtype)dtype), 0xEE);
     void *arguments[] = {&to, &seed, &tensor, &scale, &first, &count};
 
     std::snprintf(name, sizeof names[0], "lot_k_fill_%s_%s", distribution ? "near_normal" : "uniform",
                   dtype_names[dtype]);
-    launch(name, (unsigned)((groups + LOT_BLOCK - 1) / LOT_BLOCK), LOT_BLOCK, arguments);
+    launch(name, (unsigned)((groups + LOT_TILE - 1) / LOT_TILE), LOT_BLOCK, arguments);
     const std::vector<unsigned char> got = download(to, (size_t)count * lot_dtype_bytes((lot_dtype)dtype));
     for (int64_t i = 0; i < count; i++)
-        CHECK(
-            element_bits(got, dtype, i) ==
-            scalar_bits(dtype, scalar_value((lot_distribution)distribution, seed, tensor, first + i, scale)));
+        CHECK(element_bits(got, dtype, i) == scalar_bits(dtype, lot_value(&fill, first + i)));
     OK(cudaFree(to));
 }
 
