@@ -237,6 +237,7 @@ lot_status lot_anonymise_head(const lot_aliases *aliases, lot_record_head *head,
     lot_status status = LOT_OK;
 
     REPLACE(head->identity.run_id);
+    REPLACE(head->identity.continues_run_id);
     REPLACE(head->identity.label);
     REPLACE(head->identity.host);
     REPLACE(head->identity.device_spec);

@@ -15,8 +15,8 @@ typedef struct lot_gathering {
     const char *run_id;
     const char *spool_folder; /* where a rank that does not answer may have left what it measured */
     const char *tariff_json;  /* NULL where there is none */
-    lot_run_header
-        header; /* label, ended_by and elapsed_seconds set by the caller; the rest is filled here */
+    lot_run_header header;    /* continues_run_id, label, ended_by and elapsed_seconds set by the caller; the
+                                 rest is filled here */
     lot_progress *progress;
     int lost; /* set by collect: ranks that did not answer */
 } lot_gathering;

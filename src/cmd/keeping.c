@@ -36,6 +36,7 @@ static void fill_identity(lot_measurement *m)
     lot_host_name(identity->host, sizeof identity->host);
     lot_launch_identity(&m->launch, identity);
     (void)lot_field_copy(identity->run_id, sizeof identity->run_id, m->run_id);
+    (void)lot_field_copy(identity->continues_run_id, sizeof identity->continues_run_id, m->continues_run_id);
     (void)lot_field_copy(identity->label, sizeof identity->label,
                          m->config.label != NULL ? m->config.label : "");
     (void)lot_field_copy(identity->device_spec, sizeof identity->device_spec, m->config.device);
@@ -128,6 +129,8 @@ static lot_status hand_over(lot_measurement *m, const char *json, size_t size, l
     lot_fields_clear(lot_run_header_fields(), &gathering.header);
     (void)lot_field_copy(gathering.header.label, sizeof gathering.header.label,
                          m->config.label != NULL ? m->config.label : "");
+    (void)lot_field_copy(gathering.header.continues_run_id, sizeof gathering.header.continues_run_id,
+                         m->continues_run_id);
     (void)lot_field_copy(gathering.header.ended_by, sizeof gathering.header.ended_by,
                          m->ended.status == LOT_INTERRUPTED || m->ended.status == LOT_TIMEOUT ? m->ended.text
                                                                                               : "completed");

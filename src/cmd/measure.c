@@ -104,26 +104,52 @@ void lot_measurement_close_device(lot_measurement *m)
 
 /* ---- the other ranks ---- */
 
-/* What rank 0 checks when all others are well: the price, which needs the number of ranks. */
-static lot_status fix_price(void *context, lot_welcome *welcome, lot_error *error)
+/* Which run this one continues. */
+static lot_status find_earlier(const char *archive, char *run_id, size_t size, lot_error *error)
 {
-    lot_measurement *m = context;
+    lot_run run;
+    lot_status status;
+
+    lot_run_init(&run);
+    status = lot_archive_read_devices(archive, &run, error);
+    if (status == LOT_OK && run.header.run_id[0] == '\0')
+        status = lot_error_set(error, LOT_INPUT, "--continues", 0, "--continues: %s names no run", archive);
+    if (status == LOT_OK)
+        (void)lot_field_copy(run_id, size, run.header.run_id);
+    lot_run_free(&run);
+    return status;
+}
+
+static lot_status fix_price(lot_measurement *m, lot_error *error)
+{
     const lot_launch_price request = {.tariffs = m->config.tariffs,
                                       .gpu = m->config.gpu,
                                       .days = m->config.days,
                                       .lots = m->config.lots,
                                       .columns = m->config.columns};
 
-    (void)welcome;
-    if (m->config.tariffs == NULL)
-        return LOT_OK;
     return lot_price_at_launch(&request, m->team.facts.size, &m->tariff_json, error);
+}
+
+/* What rank 0 looks up when all others are well: files that the others may not see, and the price, which
+ * needs the number of ranks. */
+static lot_status look_up(void *context, lot_welcome *welcome, lot_error *error)
+{
+    lot_measurement *m = context;
+    lot_status status = LOT_OK;
+
+    if (m->config.continues != NULL)
+        status = find_earlier(m->config.continues, welcome->continues_run_id,
+                              sizeof welcome->continues_run_id, error);
+    if (status == LOT_OK && m->config.tariffs != NULL)
+        status = fix_price(m, error);
+    return status;
 }
 
 static lot_status introduce(lot_measurement *m, const lot_error *mine, lot_error *error)
 {
     const lot_device_facts *device = &m->record.head.device;
-    const lot_admission admission = {m->config.allow_shared, fix_price, m};
+    const lot_admission admission = {m->config.allow_shared, look_up, m};
     lot_hello hello;
     lot_welcome welcome;
     lot_status status;
@@ -140,6 +166,7 @@ static lot_status introduce(lot_measurement *m, const lot_error *mine, lot_error
     (void)lot_field_copy(hello.pci_address, sizeof hello.pci_address, device->pci_address);
     status = lot_team_meet_first(&m->team, &hello, &admission, &welcome, error);
     (void)lot_field_copy(m->run_id, sizeof m->run_id, welcome.run_id);
+    (void)lot_field_copy(m->continues_run_id, sizeof m->continues_run_id, welcome.continues_run_id);
     m->pairs = welcome.pairs;
     return status;
 }

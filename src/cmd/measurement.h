@@ -26,6 +26,7 @@ typedef struct lot_measurement {
     char spool_folder[PATH_MAX];
     int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */
     char run_id[40];
+    char continues_run_id[40];
     char *tariff_json;
     int lost;  /* rank 0: ranks that did not hand in their record */
     int pairs; /* pairs of ranks on the fullest host */

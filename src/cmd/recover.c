@@ -66,6 +66,9 @@ static lot_status take_record(void *context, const lot_record *record, lot_error
     if (status != LOT_OK)
         return status;
     (void)lot_field_copy(r->header.run_id, sizeof r->header.run_id, head->identity.run_id);
+    if (head->identity.continues_run_id[0] != '\0')
+        (void)lot_field_copy(r->header.continues_run_id, sizeof r->header.continues_run_id,
+                             head->identity.continues_run_id);
     (void)lot_field_copy(r->header.label, sizeof r->header.label, head->identity.label);
     r->header.ranks = head->identity.size;
     if (head->device.simulated == 1)

@@ -140,6 +140,10 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_begin(&report, 2, "ll");
     lot_report_cell(&report, "run");
     lot_report_cell(&report, "%s", or_dash(h->run_id));
+    if (h->continues_run_id[0] != '\0') {
+        lot_report_cell(&report, "continues");
+        lot_report_cell(&report, "%s", h->continues_run_id);
+    }
     if (h->label[0] != '\0') {
         lot_report_cell(&report, "label");
         lot_report_cell(&report, "%s", h->label);

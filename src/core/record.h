@@ -20,6 +20,7 @@
     X(I64, rank, 0, "", "position in the run, from 0")                                                       \
     X(I64, size, 0, "", "ranks launched")                                                                    \
     X(STR, run_id, 40, "", "same for all ranks of one run, different for every run")                         \
+    X(STR, continues_run_id, 40, "", "--continues: the run before this one in the same rental")              \
     X(STR, label, 64, "", "--label")                                                                         \
     X(STR, host, 64, "", "host name")                                                                        \
     X(I64, local_rank, 0, "", "position among the ranks on this host")                                       \

@@ -13,6 +13,7 @@
     X(STR, producer, 64, "", "program and version that wrote the archive")                                   \
     X(STR, created_utc, 32, "", "when the archive was begun")                                                \
     X(STR, run_id, 40, "", "same in every record of the run")                                                \
+    X(STR, continues_run_id, 40, "", "--continues: the run before this one in the same rental")              \
     X(STR, label, 64, "", "--label")                                                                         \
     X(I64, ranks, 0, "", "ranks launched; a rank that failed or was lost counts")                            \
     X(BOOL, complete, 0, "", "every rank handed in its record")                                              \

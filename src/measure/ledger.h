@@ -22,6 +22,7 @@ typedef struct lot_hello {
 typedef struct lot_welcome {
     lot_vote vote;
     char run_id[40];
+    char continues_run_id[40]; /* "" where it continues none */
     int32_t pairs; /* pairs of ranks on the fullest host */
 } lot_welcome;
 

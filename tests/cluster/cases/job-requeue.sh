@@ -22,6 +22,8 @@ for launcher in srun mpirun; do
   holds "$launcher: the first one is untouched" cmp -s "$first" before.h5
   same "$launcher: restarts in the records" "$(archive_field "$second" slurm_restart_count)" "1 1"
   same "$launcher: one label" "$(archive_field "$second" label)" "$(archive_field "$first" label)"
+  same "$launcher: the second attempt names the first one's run" \
+    "$(archive_field "$second" continues_run_id | tr ' ' '\n' | sort -u)" "$(archive_field "$first" run_id | tr ' ' '\n' | sort -u)"
   holds "$launcher: two run ids" test "$(archive_field "$first" run_id)" != "$(archive_field "$second" run_id)"
   has "$launcher: both attempts are in the log" 'attempt 1' $launcher.log
 done
