@@ -279,7 +279,7 @@ static void *values(fixture *f, uint32_t tensor, int64_t count, float scale, lot
 static bool only_avx2(void)
 {
 #if defined(__x86_64__)
-    const char *limit = getenv("ONEDNN_MAX_CPU_ISA");
+    const char *limit = getenv("DNNL_MAX_CPU_ISA");
 
     if (limit != NULL)
         return strcmp(limit, "AVX2") == 0 && __builtin_cpu_supports("avx2");
