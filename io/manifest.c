@@ -24,7 +24,8 @@
 /* One file, as found in a folder or as listed in a manifest. */
 typedef struct entry {
     char *path;
-    char *link; /* target of a symbolic link, else NULL */
+    char *link;   /* target of a symbolic link, else NULL */
+    bool special; /* neither a file nor a link: a pipe, a socket, a device */
     int64_t size;
     char sha256[LOT_SHA256_TEXT_SIZE]; /* "" where it was not computed, and for a link */
 } entry;
@@ -126,13 +127,11 @@ static lot_status visit(int top, char *path, int depth, entry_list *list, lot_er
         status = lot_error_errno(error, LOT_IO, "fstatat", errno, "%s", path);
     } else if (S_ISDIR(facts.st_mode)) {
         status = walk(top, path, depth + 1, list, error);
-    } else if (!S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode)) {
-        status =
-            lot_error_set(error, LOT_INPUT, "manifest", 0, "%s: neither a file, a link nor a folder", path);
     } else {
         item = append(list, path);
         if (item == NULL)
             return no_memory(error);
+        item->special = !S_ISREG(facts.st_mode) && !S_ISLNK(facts.st_mode);
         item->size = facts.st_size;
         return S_ISLNK(facts.st_mode) ? read_link(top, item, error) : LOT_OK;
     }
@@ -163,7 +162,7 @@ static lot_status walk_open(int top, const char *folder, int depth, DIR *open_fo
     return status;
 }
 
-/* Adds all files under `folder`, which is relative to `top` and "" for it. */
+/* Adds all files, and what else is no folder, under `folder`, which is relative to `top` and "" for it. */
 static lot_status walk(int top, const char *folder, int depth, entry_list *list, lot_error *error)
 {
     DIR *open_folder = NULL;
@@ -279,6 +278,9 @@ static lot_status fingerprint_all(int top, entry_list *list, lot_manifest_summar
         if (!lot_utf8_valid(item->path, strlen(item->path)) ||
             (item->link != NULL && !lot_utf8_valid(item->link, strlen(item->link))))
             status = lot_error_set(error, LOT_INPUT, "manifest", 0, "%s: the name is not UTF-8", item->path);
+        else if (item->special)
+            status = lot_error_set(error, LOT_INPUT, "manifest", 0, "%s: neither a file, a link nor a folder",
+                                   item->path);
         else if (item->link == NULL)
             status = fingerprint(top, item, error);
         summary->files++;
@@ -461,6 +463,10 @@ static lot_status compare_one(comparison *work, const entry *listed, entry *foun
     char detail[96] = "";
     lot_status status;
 
+    if (found->special) {
+        tell(work, "changed", listed->path, "neither a file nor a link any more");
+        return LOT_OK;
+    }
     if ((listed->link == NULL) != (found->link == NULL)) {
         tell(work, "changed", listed->path, found->link != NULL ? "a link now" : "no link any more");
         return LOT_OK;
@@ -495,7 +501,8 @@ static lot_status compare(comparison *work, const entry_list *listed, entry_list
         if (order < 0)
             tell(work, "missing", listed->items[i].path, "");
         else if (order > 0)
-            tell(work, "extra", found->items[j].path, "");
+            tell(work, "extra", found->items[j].path,
+                 found->items[j].special ? "neither a file nor a link" : "");
         else
             status = compare_one(work, &listed->items[i], &found->items[j]);
         if (order <= 0) {

@@ -20,7 +20,8 @@ typedef struct lot_manifest_summary {
 } lot_manifest_summary;
 
 /* Hears what is not as the manifest lists it, in the order of the paths: `finding` is "missing", "changed" or
- * "extra", `path` is relative to the folder, `detail` says in what it changed and else is "". */
+ * "extra", `path` is relative to the folder, `detail` says in what it changed, or what it is where it is
+ * neither a file nor a link, and else is "". */
 typedef struct lot_manifest_listener {
     void (*find)(void *context, const char *finding, const char *path, const char *detail);
     void *context;
