@@ -186,32 +186,66 @@ lot_status lot_atomic_check(const char *path, lot_error *error)
 
 /* ---- rewriting ---- */
 
-/* Waits for the lock that belongs to `path`; closing the descriptor gives it back. */
-static lot_status lock(const char *path, int *descriptor, lot_error *error)
+typedef struct path_lock {
+    char *name;
+    int descriptor; /* -1: not held */
+} path_lock;
+
+/* Waits for the lock on an open file: 0 or an errno value. */
+static int wait_for(int descriptor)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    while (fcntl(descriptor, F_SETLKW, &whole) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+/* Who held the lock removed its file: whoever waited for that one holds nothing that anybody else sees. */
+static bool is_still_there(int descriptor, const char *name)
+{
+    struct stat held, named;
+
+    return fstat(descriptor, &held) == 0 && stat(name, &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+/* Waits for the lock that belongs to `path`; give_back in every case. */
+static lot_status lock(const char *path, path_lock *held, lot_error *error)
 {
     const size_t size = strlen(path) + sizeof ".lock";
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char *name = malloc(size);
-    int opened;
-    int reason = 0;
 
-    if (name == NULL)
+    held->descriptor = -1;
+    held->name = malloc(size);
+    if (held->name == NULL)
         return no_memory(error, path);
-    (void)snprintf(name, size, "%s.lock", path);
-    opened = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    reason = opened < 0 ? errno : 0;
-    free(name);
-    if (opened < 0)
-        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s.lock cannot be made", path);
-    while (fcntl(opened, F_SETLKW, &whole) != 0) {
-        reason = errno;
-        if (reason != EINTR) {
-            (void)close(opened);
-            return lot_error_errno(error, LOT_IO, "fcntl", reason, "%s.lock cannot be locked", path);
+    (void)snprintf(held->name, size, "%s.lock", path);
+    for (;;) {
+        const int opened = open(held->name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        int reason;
+
+        if (opened < 0)
+            return lot_error_errno(error, LOT_OUTPUT, "open", errno, "%s cannot be made", held->name);
+        reason = wait_for(opened);
+        if (reason == 0 && is_still_there(opened, held->name)) {
+            held->descriptor = opened;
+            return LOT_OK;
         }
+        (void)close(opened);
+        if (reason != 0)
+            return lot_error_errno(error, LOT_IO, "fcntl", reason, "%s cannot be locked", held->name);
     }
-    *descriptor = opened;
-    return LOT_OK;
+}
+
+/* Removes the lock's file and then lets go of it. */
+static void give_back(path_lock *held)
+{
+    if (held->descriptor >= 0) {
+        (void)unlink(held->name);
+        (void)close(held->descriptor);
+    }
+    free(held->name);
 }
 
 /* The text of a file, terminated, to be freed; an empty one where there is no such file. */
@@ -322,7 +356,7 @@ lot_status lot_atomic_edit(const char *path,
                            void *context, lot_error *error)
 {
     lot_atomic_file *file = calloc(1, sizeof *file);
-    int descriptor = -1;
+    path_lock held = {.descriptor = -1};
     lot_status status = LOT_OK;
 
     if (file == NULL)
@@ -331,11 +365,10 @@ lot_status lot_atomic_edit(const char *path,
     if (status == LOT_OK && (file->folder = folder_of(file->path)) == NULL)
         status = no_memory(error, path);
     if (status == LOT_OK)
-        status = lock(file->path, &descriptor, error);
+        status = lock(file->path, &held, error);
     if (status == LOT_OK)
         status = edit_locked(file, edit, context, error);
-    if (descriptor >= 0)
-        (void)close(descriptor);
+    give_back(&held);
     release(file);
     return status;
 }

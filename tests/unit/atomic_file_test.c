@@ -219,7 +219,7 @@ static void test_edit_loses_nothing(void **state)
         assert_int_equal(end, 0);
     }
     assert_int_equal(lines(), 60);
-    assert_int_equal(files_in_folder(), 2); /* and the lock */
+    assert_int_equal(files_in_folder(), 1); /* the lock is gone */
 }
 
 static void test_edit_keeps_mode_and_refusals_change_nothing(void **state)
@@ -231,12 +231,13 @@ static void test_edit_keeps_mode_and_refusals_change_nothing(void **state)
     (void)state;
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(lot_atomic_edit(path, refuse, NULL, &error), LOT_INPUT);
+    assert_int_equal(files_in_folder(), 1); /* no lock, no half a file */
     assert_int_equal(lines(), 60);
     assert_int_equal(lot_atomic_edit(path, add_line, line, &error), LOT_OK);
     assert_int_equal(lines(), 61);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
-    assert_int_equal(files_in_folder(), 2);
+    assert_int_equal(files_in_folder(), 1);
     assert_int_equal(lot_atomic_edit(folder, add_line, line, &error), LOT_OUTPUT);
 }
 
@@ -255,11 +256,11 @@ static void test_edit_follows_links(void **state)
     assert_int_equal(lines(), 62);
     assert_int_equal(lstat(through, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    assert_int_equal(files_in_folder(), 3); /* the file, the link, and one lock for both */
+    assert_int_equal(files_in_folder(), 2); /* the file and the link */
     assert_int_equal(unlink(through), 0);
     assert_int_equal(symlink("nowhere", through), 0);
     assert_int_equal(lot_atomic_edit(through, add_line, line, &error), LOT_OUTPUT);
-    assert_int_equal(files_in_folder(), 3);
+    assert_int_equal(files_in_folder(), 2);
     assert_int_equal(unlink(through), 0);
 }
 
@@ -275,7 +276,7 @@ static void test_edit_of_what_is_no_file(void **state)
     (void)alarm(20); /* nobody opens the other end */
     assert_int_equal(lot_atomic_edit(pipe_path, add_line, line, &error), LOT_OUTPUT);
     (void)alarm(0);
-    assert_int_equal(files_in_folder(), 3); /* no lock beside it */
+    assert_int_equal(files_in_folder(), 2); /* no lock beside it */
     assert_int_equal(unlink(pipe_path), 0);
 }
 

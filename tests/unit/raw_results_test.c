@@ -19,17 +19,15 @@
 typedef struct place {
     char folder[32];
     char path[64];
-    char lock[80];
 } place;
 
 static place make_place(const char *content)
 {
-    place p = {"/tmp/raw_results_XXXXXX", "", ""};
+    place p = {"/tmp/raw_results_XXXXXX", ""};
     FILE *file;
 
     assert_non_null(mkdtemp(p.folder));
     (void)snprintf(p.path, sizeof p.path, "%s/grid.csv", p.folder);
-    (void)snprintf(p.lock, sizeof p.lock, "%s.lock", p.path);
     if (content == NULL)
         return p;
     file = fopen(p.path, "w");
@@ -42,7 +40,6 @@ static place make_place(const char *content)
 static void remove_place(const place *p)
 {
     (void)unlink(p->path);
-    (void)unlink(p->lock);
     assert_int_equal(0, rmdir(p->folder)); /* nothing else was left there */
 }
 
