@@ -101,8 +101,11 @@ static void work_out_cost(lot_case *c)
         lot_checked_mul(made.days, HOURS_A_DAY, &hours) &&
         lot_checked_mul(made.lost_millionths, hours, &made.lost_gpu_hour_millionths) &&
         lot_checked_mul(made.total_cents, made.lost_millionths, &made.lost_numerator) &&
-        lot_checked_mul(made.gpus, MILLIONTHS, &made.lost_denominator))
+        lot_checked_mul(made.gpus, MILLIONTHS, &made.lost_denominator)) {
+        lot_checked_reduce(&made.check_numerator, &made.check_denominator);
+        lot_checked_reduce(&made.lost_numerator, &made.lost_denominator);
         c->result->cost = made;
+    }
 }
 
 void lot_case_blindness(lot_case *c)

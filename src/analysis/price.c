@@ -10,17 +10,6 @@
 
 #define DECIMALS 6
 
-static int64_t greatest_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        const int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* A quotient with one more digit to come: value = digit + rest / divisor. */
 typedef struct digit {
     uint64_t value;
@@ -105,11 +94,10 @@ static lot_status match_lots(const lot_price_demand *demand, lot_price *price, l
 
 static void share_out(int64_t accepted_results, lot_price *price)
 {
-    const int64_t divisor = greatest_divisor(price->total_price_cents, accepted_results);
-
     price->accepted_results = accepted_results;
-    price->unit_numerator = price->total_price_cents / divisor;
-    price->unit_denominator = accepted_results / divisor;
+    price->unit_numerator = price->total_price_cents;
+    price->unit_denominator = accepted_results;
+    lot_checked_reduce(&price->unit_numerator, &price->unit_denominator);
     lot_price_decimal(price->unit_numerator, price->unit_denominator, price->unit_cents);
 }
 

@@ -467,10 +467,20 @@ static int64_t nearest(int64_t numerator, int64_t denominator)
     return numerator / denominator + (numerator % denominator >= denominator - numerator % denominator);
 }
 
+/* "N/D", or "N" where the fraction is whole. */
+static const char *fraction(char text[48], int64_t numerator, int64_t denominator)
+{
+    const int length = snprintf(text, 48, "%" PRId64, numerator);
+
+    if (denominator > 1)
+        (void)snprintf(text + length, 48 - (size_t)length, "/%" PRId64, denominator);
+    return text;
+}
+
 static void print_cost(checked *r)
 {
     const lot_check_cost *c = &r->cost;
-    char text[32];
+    char text[48];
 
     lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
     printf("time used: %s on %s", text, lot_count(r->ranks, "rank").text);
@@ -482,13 +492,13 @@ static void print_cost(checked *r)
                                    : "the archive holds no price");
         return;
     }
-    printf("\nthe check cost %" PRId64 "/%" PRId64 " cents, about %" PRId64 ", of %" PRId64 " for %s\n",
-           c->check_numerator, c->check_denominator, nearest(c->check_numerator, c->check_denominator),
-           c->total_cents, lot_count(c->days, "day").text);
-    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %" PRId64 "/%" PRId64 " cents, about %" PRId64
-           ", over the rental\n",
-           (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6, c->lost_numerator,
-           c->lost_denominator, nearest(c->lost_numerator, c->lost_denominator));
+    printf("\nthe check cost %s cents, about %" PRId64 ", of %" PRId64 " for %s\n",
+           fraction(text, c->check_numerator, c->check_denominator),
+           nearest(c->check_numerator, c->check_denominator), c->total_cents, lot_count(c->days, "day").text);
+    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %s cents, about %" PRId64 ", over the rental\n",
+           (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6,
+           fraction(text, c->lost_numerator, c->lost_denominator),
+           nearest(c->lost_numerator, c->lost_denominator));
 }
 
 static lot_status print_conclusion(checked *r, lot_error *error)

@@ -372,9 +372,11 @@ static void print_unit_cost(const price_job *job)
 
     if (price->accepted_results == 0)
         return;
-    printf("unit cost    %s cents for each of %" PRId64 " accepted results, exactly %" PRId64 "/%" PRId64
-           "\n",
-           price->unit_cents, price->accepted_results, price->unit_numerator, price->unit_denominator);
+    printf("unit cost    %s cents for each of %s, exactly %" PRId64, price->unit_cents,
+           lot_count(price->accepted_results, "accepted result").text, price->unit_numerator);
+    if (price->unit_denominator > 1)
+        printf("/%" PRId64, price->unit_denominator);
+    printf("\n");
 }
 
 static void print_protocol(const lot_protocol *protocol)
@@ -478,7 +480,8 @@ static lot_status run(const void *options_given, lot_error *error)
 const lot_command lot_command_price = {
     .name = "price",
     .summary = "what whole lots cost, and a unit of accepted work",
-    .synopsis = "--tariffs FILE --gpu MODEL --days D (--lots L | --ranks R | --archive RUN.h5) [options]",
+    .synopsis = "--tariffs FILE --gpu MODEL --days D (--lots L | --ranks R | --archive RUN.h5) [options]\n"
+                "       gpulot price --at-launch --archive RUN.h5 [options]",
     .description =
         "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are "
         "matched\n"

@@ -26,4 +26,20 @@ static inline bool lot_checked_mul(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
+/* Brings a fraction with numerator from 0 and denominator from 1 to lowest terms. */
+static inline void lot_checked_reduce(int64_t *numerator, int64_t *denominator)
+{
+    int64_t divisor = *numerator;
+    int64_t rest = *denominator;
+
+    while (rest != 0) {
+        const int64_t next = divisor % rest;
+
+        divisor = rest;
+        rest = next;
+    }
+    *numerator /= divisor;
+    *denominator /= divisor;
+}
+
 #endif

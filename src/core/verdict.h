@@ -149,12 +149,12 @@ typedef struct lot_check_cost {
     int64_t gpus; /* paid for */
     int64_t days;
     int64_t check_milliseconds; /* of the whole rental: it could do nothing else meanwhile */
-    int64_t check_numerator;    /* cents of the check = numerator / denominator */
+    int64_t check_numerator;    /* cents of the check = numerator / denominator, in lowest terms */
     int64_t check_denominator;
     int64_t
         lost_millionths; /* of one GPU's throughput, summed: slow by what they are, failed and lost whole */
     int64_t lost_gpu_hour_millionths; /* over the rental */
-    int64_t lost_numerator;           /* cents lost = numerator / denominator */
+    int64_t lost_numerator;           /* cents lost = numerator / denominator, in lowest terms */
     int64_t lost_denominator;
 } lot_check_cost;
 
