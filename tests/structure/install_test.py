@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from project import BUILD, SOURCE, commands
+from project import BUILD, commands
 
 CMAKE = os.environ.get("GPULOT_CMAKE", "cmake")
 SMALL = ["--device", "host", "--batch", "1", "--context", "16", "--width", "64", "--dtype", "float32", "--warmup", "1",
@@ -22,6 +22,16 @@ def quiet(*command, **options):
     if done.returncode != 0:
         raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout}")
     return done.stdout
+
+
+def broken_links(prefix):
+    """Relative links of the Markdown files under a folder that lead nowhere."""
+    found = []
+    for document in sorted(prefix.rglob("*.md")):
+        for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:|#", link) and not (document.parent / link.split("#")[0]).exists():
+                found.append(f"{document.relative_to(prefix)}: {link}")
+    return found
 
 
 class Installed(unittest.TestCase):
@@ -40,8 +50,8 @@ class Installed(unittest.TestCase):
         self.assertTrue((prefix / "share/bash-completion/completions/gpulot").is_file())
         for document in ("README.md", "LICENSE.txt", "CHANGELOG.md"):
             self.assertTrue((prefix / "share/doc/gpulot" / document).is_file(), document)
-        for document in re.findall(r"\]\((docs/[^)]*)\)", (SOURCE / "README.md").read_text(encoding="utf-8")):
-            self.assertTrue((prefix / "share/doc/gpulot" / document).exists(), document)
+        self.assertTrue(list((prefix / "share/doc/gpulot/docs/measurements").glob("*.md")))
+        self.assertEqual([], broken_links(prefix))
         self.assertTrue(os.access(prefix / "share/gpulot/slurm/measure.sbatch", os.R_OK))
         self.assertTrue((prefix / "share/gpulot/data/gpus.csv").is_file())
         if "measure" not in commands():
@@ -55,6 +65,10 @@ class Installed(unittest.TestCase):
         built = {m.name for m in (BUILD / "lib/gpulot").glob("*.so")}
         self.assertEqual(built, {m.name for m in prefix.glob("lib*/**/gpulot-*.so")})
         self.check(prefix)
+
+    def test_a_broken_link_is_found(self):
+        (self.folder / "a.md").write_text("[there](a.md#top) [web](https://a.example/b.md) [none](docs/b.md)")
+        self.assertEqual(["a.md: docs/b.md"], broken_links(self.folder))
 
     def pack(self, generator):
         quiet("cpack", "-G", generator, "-B", self.folder / "packages", "--config", BUILD / "CPackConfig.cmake")
