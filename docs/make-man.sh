@@ -34,6 +34,7 @@ section() {
       print ".SS " safe($0)
       next
     }
+    /^ +gpulot / && !options { sub(/^ +/, ""); print ".SS " safe($0); next }
     /^  (--[a-z]|[A-Z])/ { options = 1; row($0); next }
     options && /^    / { sub(/^ +/, ""); print safe($0); next }
     /^ *$/ { if (NR > 2 && !options) print ".PP"; next }

@@ -53,7 +53,6 @@ static void print_help(const lot_command *command)
 
     printf("usage: gpulot %s %s\n\n%s\n\n", command->name, command->synopsis, command->description);
     lot_options_help(options, count, stdout);
-    printf("  %-26s  %s\n", "--help", "show this and exit");
 }
 
 static const lot_command *find(const char *name)

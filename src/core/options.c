@@ -322,7 +322,48 @@ lot_status lot_options_parse(const lot_option_table *table, int argc, char *cons
     return status == LOT_OK ? check_given(table->rows, table->count, given, error) : status;
 }
 
-void lot_options_help(const lot_option *options, size_t count, FILE *out)
+/* How the value of an option is written, by its kind; NULL where its help says so itself. */
+static const char *form_of(const lot_option *option)
+{
+    switch (option->kind) {
+    case LOT_OPTION_INTEGER:
+        return "a whole number";
+    case LOT_OPTION_NUMBER:
+        return (option->flags & LOT_OPTION_NO_SHARE) != 0 ? "a decimal number, 0.5 or 1e9"
+                                                          : "a share of one, 0.02, or a percentage, 2%";
+    case LOT_OPTION_DURATION:
+        return "seconds, or a number with its unit: 500ms, 90s, 10m, 2h";
+    default:
+        return NULL;
+    }
+}
+
+/* One line for each form of values that the options take: their names, and how they are written. */
+static void print_forms(const lot_option *options, size_t count, FILE *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *form = form_of(&options[i]);
+        char names[64] = "";
+        bool earlier = form == NULL;
+
+        for (size_t j = 0; j < i && !earlier; j++)
+            earlier = form_of(&options[j]) == form;
+        for (size_t j = i; j < count && !earlier; j++) {
+            const size_t length = strlen(names);
+            bool named = form_of(&options[j]) != form;
+
+            for (size_t k = i; k < j && !named; k++)
+                named = form_of(&options[k]) == form && strcmp(options[k].argument, options[j].argument) == 0;
+            if (!named)
+                (void)snprintf(names + length, sizeof names - length, "%s%s", length > 0 ? ", " : "",
+                               options[j].argument);
+        }
+        if (!earlier)
+            (void)fprintf(out, "  %-26s  %s\n", names, form);
+    }
+}
+
+static void print_rows(const lot_option *options, size_t count, FILE *out)
 {
     for (size_t i = 0; i < count; i++) {
         const lot_option *o = &options[i];
@@ -342,6 +383,13 @@ void lot_options_help(const lot_option *options, size_t count, FILE *out)
             (void)fprintf(out, " (required)");
         (void)fputc('\n', out);
     }
+}
+
+void lot_options_help(const lot_option *options, size_t count, FILE *out)
+{
+    print_rows(options, count, out);
+    (void)fprintf(out, "  %-26s  %s\n", "--help", "show this and exit");
+    print_forms(options, count, out);
 }
 
 static void setting_name(const lot_option *option, lot_setting *setting)

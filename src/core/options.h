@@ -66,7 +66,7 @@ typedef struct lot_option_table {
 lot_status lot_options_parse(const lot_option_table *table, int argc, char *const *argv, void *config,
                              bool *help, lot_error *error);
 
-/* Writes the options' part of --help. */
+/* Writes the options' part of --help: a row for each option and for --help, then how values are written. */
 void lot_options_help(const lot_option *options, size_t count, FILE *out);
 
 /* The effective value of one option as a setting; its name without dashes, '-' as '_'. Returns false for a

@@ -9,7 +9,8 @@
  * (table 3-7 of the Unicode standard). */
 size_t lot_utf8_character(const char *text, size_t left);
 
-/* True where all `size` bytes are UTF-8. Most texts are ASCII, eight bytes of which are passed over at once. */
+/* True where all `size` bytes are UTF-8. Most texts are ASCII, eight bytes of which are passed over at once.
+ */
 bool lot_utf8_valid(const char *text, size_t size);
 
 #endif

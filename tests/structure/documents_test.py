@@ -35,6 +35,21 @@ def man_sections():
     return {name: text.split("\n.SH ")[0] for name, text in zip(parts[1::2], parts[2::2])}
 
 
+# Arguments that are texts, and that the rows themselves explain.
+TEXTS = {"DIR", "EARLIER.h5", "F", "FILE", "FILE.csv", "FILE.h5", "MAP", "MODEL", "RUN.h5", "SPEC", "TEXT"}
+
+
+def unexplained(text):
+    """Options of a --help text of whose values neither their own row nor a row behind the options says how they are
+    written."""
+    explained = set()
+    for names in re.findall(r"^  ([A-Z]+(?:, [A-Z]+)*) {2,}(?:a |seconds)", text.split("  --help ")[1], re.MULTILINE):
+        explained.update(names.split(", "))
+    rows = re.findall(r"^  (--[a-z0-9-]+) (\S+)( [^\n]*(?:\n {10,}[^\n]*)?|\n[^\n]*)", text, re.MULTILINE)
+    return [name for name, argument, rest in rows if argument not in explained | TEXTS
+            and not re.search(r": \S+\|\S+|a whole number|: \d+, \d+ or \d+", rest)]
+
+
 def choices_of(text):
     """Options with a list of values, from the rows of a --help text."""
     rows = re.findall(r"^  (--[a-z0-9-]+)([^\n]*(?:\n {10,}[^\n]*)?)", text, re.MULTILINE)
@@ -65,6 +80,12 @@ class Documents(unittest.TestCase):
             for sentence in re.findall(r"\(default [^)]*\)|\(required\)", printed):
                 self.assertEqual(printed.count(sentence), section.count(sentence), f"{command}: {sentence}")
 
+    def test_forms_of_values(self):
+        for command in commands():
+            with self.subTest(command=command):
+                self.assertEqual([], unexplained(help_of(command)))
+        self.assertEqual(["--for"], unexplained("  --for TIME  how long\n  --help      show this and exit\n"))
+
     def test_choices(self):
         count = 0
         for command in commands():
@@ -93,7 +114,7 @@ class Documents(unittest.TestCase):
     def test_headings_of_usage_texts(self):
         """Each option that a usage line names is one that the command has."""
         for command in commands():
-            usage = help_of(command).splitlines()[0]
+            usage = help_of(command).split("\n\n")[0]
             for option in re.findall(r"--[a-z0-9-]+", usage):
                 self.assertIn(option, options_of(help_of(command)), command)
 
