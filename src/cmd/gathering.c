@@ -125,7 +125,7 @@ static lot_status write_all(lot_gathering *gathering, lot_archive_writer *writer
             *error = later;
         }
         lot_progress_step(gathering->progress);
-        lot_progress_draw(gathering->progress);
+        lot_progress_show(gathering->progress);
     }
     return status;
 }

@@ -108,6 +108,10 @@ lot_status lot_keeping_row(void *context, const lot_phase *row, lot_error *error
 {
     lot_measurement *m = context;
 
+    if (row->passes > 0 && row->host_seconds > 0)
+        m->latest_flops_per_second = (double)row->passes *
+                                     (double)m->record.head.synthetic_model.flops_per_forward /
+                                     row->host_seconds;
     lot_progress_step(&m->progress);
     return lot_spool_phase(m->spool, row, error);
 }
@@ -135,7 +139,7 @@ static lot_status hand_over(lot_measurement *m, const char *json, size_t size, l
                          m->ended.status == LOT_INTERRUPTED || m->ended.status == LOT_TIMEOUT ? m->ended.text
                                                                                               : "completed");
     gathering.header.elapsed_seconds = lot_clock_seconds() - m->protocol.epoch_seconds;
-    lot_progress_stage(&m->progress, "gather", m->team.facts.size - 1);
+    lot_progress_stage(&m->progress, "gather", LOT_GROUP_COUNT, m->team.facts.size - 1);
     status = lot_gathering_collect(&gathering, json, size, error);
     m->lost = gathering.lost;
     return status;

@@ -22,6 +22,9 @@ typedef struct lot_measurement {
     lot_protocol protocol;
     lot_record record;
     lot_progress progress;
+    lot_news news;                  /* what this rank tells of itself; the main thread's */
+    double latest_flops_per_second; /* of the worker's last row; read while it stands still */
+    lot_talk talk;
     lot_spool *spool;
     char spool_folder[PATH_MAX];
     int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */

@@ -5,16 +5,22 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "measure/comm.h"
+
 typedef struct lot_progress {
     int enabled;
     int terminal;
     int color;
     int ranks;
+    lot_news *news; /* of every rank, where this one shows anything; NULL: unknown */
     double began_seconds;
     double stage_began_seconds;
-    double drawn_seconds;
+    double shown_seconds;
     const char *stage;   /* "warm", "gather" */
+    int stage_number;    /* as in lot_news */
     int64_t stage_total; /* rows or ranks expected in the stage */
+    int64_t stage_seen;  /* how many of them were done at stage_seen_seconds */
+    double stage_seen_seconds;
     atomic_llong stage_done;
     int width; /* characters of the line now on the terminal */
 } lot_progress;
@@ -29,17 +35,18 @@ void lot_progress_recovery(const char *before, const char *spool_folder, const c
 /* Says once how to get at what is measured if the run dies: a process that is killed cannot say it then. */
 void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output);
 
-/* A new stage with `total` steps. */
-void lot_progress_stage(lot_progress *progress, const char *stage, int64_t total);
+/* A new stage with `total` steps; `number` as in the ranks' news. */
+void lot_progress_stage(lot_progress *progress, const char *stage, int number, int64_t total);
 
 /* One more step of the stage is done; may be called from another thread than the rest. */
 void lot_progress_step(lot_progress *progress);
 
-/* Redraws the line; at most ten times a second. `context` is a lot_progress, so that a waiting loop can call
- * it. */
-void lot_progress_draw(void *context);
+/* Shows how far the stage is: redraws the line on a terminal, at most ten times a second; elsewhere a plain
+ * line when the stage has taken 2, 4, 8, 16, 32, 64 s, and once a minute from then on. `context` is a
+ * lot_progress, so that a waiting loop can call it. */
+void lot_progress_show(void *context);
 
-/* Clears the line, so that a message can be printed. */
+/* Ends the showing: clears the line, so that a message can be printed, and frees what was taken. */
 void lot_progress_end(lot_progress *progress);
 
 #endif

@@ -19,14 +19,33 @@ static void idle(void *context)
 {
     lot_measurement *m = context;
 
-    lot_progress_draw(&m->progress);
+    lot_progress_show(&m->progress);
 }
 
-static void pause_for_stop(void *context)
+/* While the worker stands still, so that no message disturbs a timed span. */
+static void talk(void *context)
 {
     lot_measurement *m = context;
 
-    m->team.module->spread(m->team.comm, m->stop);
+    m->news.flops_per_second = m->latest_flops_per_second;
+    m->team.module->talk(m->team.comm, &m->talk);
+}
+
+static void begin_talk(lot_measurement *m)
+{
+    m->talk = (lot_talk){.stop = m->stop,
+                         .mine = m->config.quiet ? NULL : &m->news,
+                         .all = m->progress.news,
+                         .wait = lot_progress_show,
+                         .context = &m->progress};
+    m->team.module->talk(m->team.comm, &m->talk);
+}
+
+static void begin_stage(lot_measurement *m, lot_group group)
+{
+    m->latest_flops_per_second = 0;
+    m->news = (lot_news){.stage = (int32_t)group};
+    lot_progress_stage(&m->progress, lot_group_name(group), (int)group, rows_expected(m, group));
 }
 
 /* This rank measures no further, and its record says why. */
@@ -43,10 +62,8 @@ static void fail(lot_measurement *m, const lot_error *error)
 static void run_group(lot_measurement *m, lot_group group)
 {
     lot_group_request request = {.protocol = &m->protocol, .group = group};
-    const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds,
-                             .idle = idle,
-                             .pause = pause_for_stop,
-                             .context = m};
+    const lot_watch watch = {
+        .limit_seconds = m->config.phase_timeout_seconds, .idle = idle, .pause = talk, .context = m};
     lot_error found = {0};
     const lot_status status = lot_worker_run(m->worker, lot_protocol_run, &request, &watch, &found);
 
@@ -56,6 +73,8 @@ static void run_group(lot_measurement *m, lot_group group)
         m->ended = found;
     if (lot_spool_flush(m->spool, true, &found) != LOT_OK)
         fail(m, &found);
+    m->news.flops_per_second = m->latest_flops_per_second;
+    m->news.done = 1;
 }
 
 /* A meeting before a step. Sets *go to 0 where a rank was interrupted: all then end their phases. That a rank
@@ -122,21 +141,22 @@ lot_status lot_rounds_run(lot_measurement *m, lot_error *error)
     lot_status status = LOT_OK;
     int go = 1;
 
-    m->team.module->spread(m->team.comm, m->stop);
+    begin_talk(m);
     for (int group = 0; status == LOT_OK && go && group < LOT_GROUP_COUNT; group++) {
         if ((group == LOT_GROUP_SOAK && !(m->config.soak_seconds > 0)) ||
             (group == LOT_GROUP_LOCALISE && !m->config.localise))
             continue;
-        lot_progress_stage(&m->progress, lot_group_name((lot_group)group),
-                           rows_expected(m, (lot_group)group));
         if (group == LOT_GROUP_WARM) {
+            begin_stage(m, LOT_GROUP_WARM);
             status = run_warm(m, &go, error);
             continue;
         }
         status = meet(m, lot_group_name((lot_group)group), &go, error);
-        if (status == LOT_OK && go)
+        if (status == LOT_OK && go) {
+            begin_stage(m, (lot_group)group);
             run_group(m, (lot_group)group);
+        }
     }
-    m->team.module->spread(m->team.comm, NULL);
+    m->team.module->talk(m->team.comm, NULL);
     return status;
 }

@@ -49,9 +49,11 @@ static lot_status alone_receive(lot_comm *comm, int rank, void **data, size_t *b
     return lot_error_set(error, LOT_INTERNAL, "receive", 0, "a single process has no rank %d", rank);
 }
 
-static void alone_spread(lot_comm *comm, lot_stop *stop)
+static void alone_talk(lot_comm *comm, const lot_talk *talk)
 {
-    (void)comm, (void)stop;
+    (void)comm;
+    if (talk != NULL && talk->mine != NULL && talk->all != NULL)
+        talk->all[0] = *talk->mine;
 }
 
 static int alone_stop(lot_comm *comm, int everyone_is_here, int exit_status)
@@ -70,7 +72,7 @@ const lot_comm_module lot_comm_alone = {
     .broadcast = alone_broadcast,
     .send = alone_send,
     .receive = alone_receive,
-    .spread = alone_spread,
+    .talk = alone_talk,
     .stop = alone_stop,
 };
 

@@ -22,6 +22,22 @@ typedef struct lot_comm_facts {
     char library[64]; /* "" where there is no MPI */
 } lot_comm_facts;
 
+/* What a rank tells of its work while the run is under way. */
+typedef struct lot_news {
+    int32_t stage;           /* groups of phases, counted from 0 */
+    int32_t done;            /* whether this rank is through with its part of the stage */
+    double flops_per_second; /* of its latest row in the stage; 0: none yet */
+} lot_news;
+
+/* What ranks tell each other beside their meetings. */
+typedef struct lot_talk {
+    lot_stop *stop;              /* spread where it holds a signal; set where another rank was told of one */
+    const lot_news *mine;        /* told to rank 0 about once a second as it then stands; NULL: nothing */
+    lot_news *all;               /* rank 0: of `size` ranks, the latest that each has told; NULL elsewhere */
+    void (*wait)(void *context); /* called by every wait for other ranks; NULL allowed */
+    void *context;
+} lot_talk;
+
 typedef struct lot_comm_module {
     uint32_t abi;
     uint32_t size; /* sizeof(lot_comm_module) */
@@ -53,11 +69,11 @@ typedef struct lot_comm_module {
     lot_status (*receive)(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
                           lot_error *error);
 
-    /* Tells the other ranks of a signal that *stop holds, and sets *stop where another rank was told. Never
-     * waits, and does nothing where it was called less than 0.2 s ago. From the first call on every wait of
-     * this module does the same by itself, until a call with NULL; *stop must live until then. No rank may
-     * spread after its last meeting but one. */
-    void (*spread)(lot_comm *comm, lot_stop *stop);
+    /* Tells the other ranks of a signal, and rank 0 this rank's news; hears what they tell. Never waits, and
+     * does nothing where it was called less than 0.2 s ago. From the first call on every wait of this module
+     * does the same by itself, until a call with NULL; *talk must live until then. No rank may talk after its
+     * last meeting but one. */
+    void (*talk)(lot_comm *comm, const lot_talk *talk);
 
     /* Ends the library and returns 1. Where `everyone_is_here` is 0 leaves it as it is and returns 0: the
      * process must then end by _exit. Ending the library would wait for a rank that is gone: rank 0 then has

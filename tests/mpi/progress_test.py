@@ -1,18 +1,22 @@
 """What a user sees on stderr while it measures."""
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
 import subprocess
+import termios
 import time
 
 from ranks import LIMIT_SECONDS, PROGRAM, SMALL, RanksTest, environment, main
 
 
 class Progress(RanksTest):
-    def on_terminal(self, *more, **variables):
+    def on_terminal(self, *more, columns=200, **variables):
         """stderr of a short run whose stderr is a terminal."""
         master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         process = subprocess.Popen([PROGRAM, "measure", *SMALL, "--soak", "500ms", "--memory", "1%", *more, "--output",
                                     str(self.output)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
                                    env=environment(TERM="xterm", **variables))
@@ -41,6 +45,11 @@ class Progress(RanksTest):
         self.assertIn("\033[36m", text)
         self.assertEqual(text.count("\n"), 1, "the note on recovering, and no other whole line")
 
+    def test_the_line_fits_the_terminal(self):
+        _, *drawn = self.on_terminal(columns=20, NO_COLOR="1").split("\r")
+        self.assertTrue(all(len(line) < 20 for line in drawn if not line.startswith("\n")), drawn)
+        self.assertTrue(any(line.startswith("soak") for line in drawn), drawn)
+
     def test_no_color_is_respected(self):
         text = self.on_terminal(NO_COLOR="1")
         self.assertIn("\r", text)
@@ -53,8 +62,15 @@ class Progress(RanksTest):
         _, _, err = self.alone("measure", *SMALL, "--output", self.output)
         note, *stages = err.splitlines()
         self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
-        self.assertTrue(all(re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line) for line in stages), err)
-        self.assertGreaterEqual(len(stages), 5)
+        began = [line for line in stages if re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line)]
+        self.assertGreaterEqual(len(began), 5)
+        # Only a stage of more than two seconds says how far it is.
+        self.assertTrue(all(re.match(r"gpulot: [a-z]+ \d+/\d+", line) for line in stages if line not in began), err)
+
+    def test_a_long_soak_tells_every_ranks_rate(self):
+        status, lines = self.measure(2, *SMALL, "--soak", "5s", "--memory", "1%", "--output", self.output)
+        self.assertEqual(status, 0)
+        self.assertRegex("\n".join(lines), r"(?m)^gpulot: soak \d/6.*, \d of 2 ranks done, \S+ s elapsed, [\d.e-]+ [\d.e-]+ GFLOP/s$")
 
 
 if __name__ == "__main__":

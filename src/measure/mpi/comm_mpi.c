@@ -59,6 +59,7 @@ static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error
         free(made);
         return failed(error, "MPI_Init_thread", code);
     }
+    made->sending = MPI_REQUEST_NULL;
     (void)MPI_Comm_rank(made->world, &made->rank);
     (void)MPI_Comm_size(made->world, &made->size);
     made->gone = calloc((size_t)made->size, 1);
@@ -194,7 +195,7 @@ static int stop(lot_comm *comm, int everyone_is_here, int exit_status)
         return 0;
     if (comm->any_gone)
         (void)MPI_Abort(comm->world, exit_status);
-    lot_mpi_take_notices(comm);
+    lot_mpi_end_talk(comm);
     (void)MPI_Comm_free(&comm->world);
     (void)MPI_Finalize();
     free(comm->gone);
@@ -216,6 +217,6 @@ __attribute__((visibility("default"))) const lot_comm_module lot_comm_table = {
     .broadcast = broadcast,
     .send = lot_mpi_send,
     .receive = lot_mpi_receive,
-    .spread = lot_mpi_spread,
+    .talk = lot_mpi_talk,
     .stop = stop,
 };

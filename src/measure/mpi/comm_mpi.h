@@ -13,9 +13,9 @@
 
 #include "measure/comm.h"
 
-/* Tags: those below LOT_MPI_FIRST_TAG belong to texts and notices, those from there on to meetings. MPI
+/* Tags: those below LOT_MPI_FIRST_TAG belong to texts and words, those from there on to meetings. MPI
  * guarantees tags up to 32767. */
-enum { LOT_MPI_ASK = 1, LOT_MPI_DATA, LOT_MPI_NOTICE, LOT_MPI_FIRST_TAG = 16, LOT_MPI_TAG_PERIOD = 16384 };
+enum { LOT_MPI_ASK = 1, LOT_MPI_DATA, LOT_MPI_WORD, LOT_MPI_FIRST_TAG = 16, LOT_MPI_TAG_PERIOD = 16384 };
 
 #define LOT_MPI_AHEAD 16 /* texts asked for and not yet handed on */
 
@@ -33,6 +33,13 @@ typedef struct lot_mpi_incoming {
     MPI_Request request;
 } lot_mpi_incoming;
 
+/* One message of the talk beside the meetings. */
+typedef struct lot_mpi_word {
+    int32_t signal; /* 0: none */
+    int32_t whose;  /* the rank that got the signal */
+    lot_news news;  /* to rank 0 only */
+} lot_mpi_word;
+
 struct lot_comm {
     MPI_Comm world;
     lot_mpi_place here;
@@ -46,10 +53,11 @@ struct lot_comm {
     uint64_t *lengths; /* rank 0: of every rank's text; NULL before the first one is asked for */
     lot_mpi_incoming incoming[LOT_MPI_AHEAD];
 
-    lot_stop *stop; /* NULL while nobody is told of signals */
-    int32_t notice[2];
-    int told; /* the notice is sent */
+    const lot_talk *talk; /* NULL while nobody talks */
+    lot_mpi_word word;    /* the last that was sent, */
+    MPI_Request sending;  /* and on all ranks but 0 its way to rank 0 */
     double listened_seconds;
+    double sent_seconds;
 };
 
 /* A message to or from one rank failed. Only a library that reports dead processes (ULFM) gets here, and then
@@ -82,12 +90,12 @@ lot_status lot_mpi_send(lot_comm *comm, const void *data, size_t bytes, double l
                         lot_error *error);
 lot_status lot_mpi_receive(lot_comm *comm, int rank, void **data, size_t *bytes, double limit_seconds,
                            lot_error *error);
-void lot_mpi_spread(lot_comm *comm, lot_stop *stop);
+void lot_mpi_talk(lot_comm *comm, const lot_talk *talk);
 
-/* Spreads a stop where it is time again; called by everything that waits. */
+/* Talks where it is time again; called by everything that waits. */
 void lot_mpi_listen(lot_comm *comm);
 
-/* Takes the notices that are still under way, so that the library can be ended. */
-void lot_mpi_take_notices(lot_comm *comm);
+/* Takes the words that are still under way, so that the library can be ended. */
+void lot_mpi_end_talk(lot_comm *comm);
 
 #endif
