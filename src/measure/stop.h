@@ -2,12 +2,13 @@
 #ifndef GPULOT_MEASURE_STOP_H
 #define GPULOT_MEASURE_STOP_H
 
-#include <signal.h>
+#include <stdatomic.h>
 
-/* Written by a signal handler or by the main thread, read by the worker. Once `signal` is set both stay. */
+/* Written by a signal handler or by the main thread, read by the worker: lock-free atomics serve both. Once
+ * `signal` is set both stay. */
 typedef struct lot_stop {
-    volatile sig_atomic_t signal; /* its number; 0: go on */
-    volatile sig_atomic_t rank;   /* who got it; -1: this rank */
+    atomic_int signal; /* its number; 0: go on */
+    atomic_int rank;   /* who got it; -1: this rank */
 } lot_stop;
 
 #endif
