@@ -15,6 +15,14 @@ build_program()
     give_up "programs/$1.c does not compile"
 }
 
+# build_library NAME: compile programs/NAME.c to CLUSTER_DIR/bin/NAME.so, to be preloaded.
+build_library()
+{
+  mkdir -p "$CLUSTER_DIR/bin"
+  gcc -O1 -Wall -shared -fPIC -o "$CLUSTER_DIR/bin/$1.so" "$CLUSTER_HOME/programs/$1.c" ||
+    give_up "programs/$1.c does not compile"
+}
+
 # on_hosts SECONDS HOST:SLOTS[,HOST:SLOTS...] COMMAND...: mpirun over these hosts without Slurm, ended after SECONDS.
 # Without options for mpirun in COMMAND every slot gets one rank, hosts filled in order.
 on_hosts()
