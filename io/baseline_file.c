@@ -29,6 +29,15 @@ static void write_head(lot_json_text *t, const lot_baseline *b)
     lot_json_close(t, '}');
 }
 
+static void write_repeats(lot_json_text *t, const char *name, const double *seconds, size_t count)
+{
+    lot_json_key(t, name);
+    lot_json_open(t, '[');
+    for (size_t i = 0; i < count; i++)
+        lot_json_number(t, seconds[i]);
+    lot_json_close(t, ']');
+}
+
 static void write_series(lot_json_text *t, const lot_baseline_series *s)
 {
     lot_json_open(t, '{');
@@ -44,6 +53,8 @@ static void write_series(lot_json_text *t, const lot_baseline_series *s)
     lot_json_member_number(t, "device_repeat_spread", s->repeat_spread[1]);
     lot_json_member_number(t, "host_archive_spread", s->archive_spread[0]);
     lot_json_member_number(t, "device_archive_spread", s->archive_spread[1]);
+    write_repeats(t, "host_repeats", s->repeats[0], s->repeat_count[0]);
+    write_repeats(t, "device_repeats", s->repeats[1], s->repeat_count[1]);
     lot_json_member_integer(t, "allocated_peak_bytes", s->allocated_peak_bytes);
     lot_json_member_integer(t, "reserved_peak_bytes", s->reserved_peak_bytes);
     lot_json_close(t, '}');
@@ -53,6 +64,7 @@ static void write_times(lot_json_text *t, const lot_baseline_device *d)
 {
     lot_json_open(t, '{');
     lot_json_member_integer(t, "archives", d->archives);
+    lot_json_member_integer(t, "shares_uuid", d->shares_uuid);
     lot_json_member_integer(t, "digests_agree", d->digests_agree);
     lot_json_key(t, "phases");
     lot_json_open(t, '[');
@@ -168,6 +180,28 @@ static bool take_text(const cJSON *object, const char *name, char *text, size_t 
     return cJSON_IsString(item) && lot_field_copy(text, size, item->valuestring);
 }
 
+/* Sorted positive seconds; none where there is no such list. False where the list is something else. */
+static bool take_repeats(const cJSON *object, const char *name, double **seconds, size_t *count)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name);
+    const cJSON *item;
+    double least = 0;
+
+    if (list == NULL)
+        return true;
+    if (!cJSON_IsArray(list) ||
+        (*seconds = malloc(((size_t)cJSON_GetArraySize(list) + 1) * sizeof **seconds)) == NULL)
+        return false;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble) || item->valuedouble <= 0 ||
+            item->valuedouble < least)
+            return false;
+        least = (*seconds)[(*count)++] = item->valuedouble;
+    }
+    return true;
+}
+
 /* Times must be positive where there are any: a logarithm is taken of them. */
 static bool take_series(const cJSON *item, lot_baseline_series *s)
 {
@@ -180,7 +214,9 @@ static bool take_series(const cJSON *item, lot_baseline_series *s)
     s->allocated_peak_bytes = s->reserved_peak_bytes = LOT_NULL_I64;
     (void)lot_json_take_integer(item, "allocated_peak_bytes", &s->allocated_peak_bytes);
     (void)lot_json_take_integer(item, "reserved_peak_bytes", &s->reserved_peak_bytes);
-    return take_text(item, "phase", s->phase, sizeof s->phase) &&
+    return take_repeats(item, "host_repeats", &s->repeats[0], &s->repeat_count[0]) &&
+           take_repeats(item, "device_repeats", &s->repeats[1], &s->repeat_count[1]) &&
+           take_text(item, "phase", s->phase, sizeof s->phase) &&
            take_text(item, "schedule", s->schedule, sizeof s->schedule) &&
            lot_json_take_integer(item, "archives", &s->archives) &&
            lot_json_take_integer(item, "rows", &s->rows) && s->archives >= 1 && !(s->seconds[0] <= 0) &&
@@ -194,11 +230,13 @@ static lot_status take_times(const lines *l, const char *line, size_t size, lot_
     cJSON *root = lot_json_take_whole(line, size);
     const cJSON *phases = cJSON_GetObjectItemCaseSensitive(root, "phases");
     const cJSON *item;
-    int64_t agree = 0;
+    int64_t agree = 0, shares = 0;
     bool good = root != NULL && cJSON_IsArray(phases) &&
                 lot_json_take_integer(root, "archives", &d->archives) &&
                 lot_json_take_integer(root, "digests_agree", &agree);
 
+    (void)lot_json_take_integer(root, "shares_uuid", &shares);
+    d->shares_uuid = shares == 1;
     d->digests_agree = agree == 1;
     if (good)
         d->series = calloc((size_t)cJSON_GetArraySize(phases) + 1, sizeof *d->series);

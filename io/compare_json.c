@@ -17,8 +17,10 @@ static void write_drift(lot_json_text *t, const lot_drift *d)
     lot_json_member_number(t, "slower", d->slower.value);
     lot_json_member_number(t, "slower_low", d->slower.low);
     lot_json_member_number(t, "slower_high", d->slower.high);
-    lot_json_member_number(t, "noise_limit", d->noise_limit);
+    lot_json_member_number(t, "coverage", d->coverage);
+    lot_json_member_bool(t, "judged", d->judged);
     lot_json_member_bool(t, "beyond_noise", d->beyond_noise);
+    lot_json_member_bool(t, "tolerated", d->tolerated);
     lot_json_close(t, '}');
 }
 
@@ -50,8 +52,10 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
     lot_json_member_integer(&t, "devices_before", (int64_t)result->devices_before);
     lot_json_member_integer(&t, "devices_after", (int64_t)result->devices_after);
     lot_json_member_integer(&t, "matched", (int64_t)result->matched);
+    lot_json_member_integer(&t, "matched_by_rank", (int64_t)result->matched_by_rank);
     lot_json_member_number(&t, "tolerance", result->tolerance);
     lot_json_member_number(&t, "level", result->level);
+    lot_json_member_number(&t, "interval_level", result->interval_level);
     lot_json_key(&t, "changes");
     lot_json_open(&t, '[');
     for (size_t i = 0; i < result->change_count; i++)

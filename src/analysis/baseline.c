@@ -12,7 +12,7 @@ typedef struct entry {
     const lot_record_head *head;
     const lot_observation *seen;
     size_t run;
-    size_t twin; /* among the ranks of the same UUID in the same run */
+    bool shares_uuid; /* with another rank of some run */
 } entry;
 
 static int by_rank(const entry *a, const entry *b)
@@ -21,22 +21,28 @@ static int by_rank(const entry *a, const entry *b)
            (a->head->identity.rank < b->head->identity.rank);
 }
 
-static int in_run(const void *a, const void *b)
+static int by_uuid(const void *a, const void *b)
 {
     const entry *x = a;
     const entry *y = b;
     const int order = strcmp(x->head->device.uuid, y->head->device.uuid);
 
-    if (x->run != y->run)
-        return x->run > y->run ? 1 : -1;
-    return order != 0 ? order : by_rank(x, y);
+    if (order != 0)
+        return order;
+    return x->run != y->run ? (x->run > y->run) - (x->run < y->run) : by_rank(x, y);
+}
+
+static bool same_uuid(const entry *a, const entry *b)
+{
+    return strcmp(a->head->device.uuid, b->head->device.uuid) == 0;
 }
 
 static bool same_gpu(const entry *a, const entry *b)
 {
-    return a->twin == b->twin && strcmp(a->head->device.uuid, b->head->device.uuid) == 0;
+    return same_uuid(a, b) && (!a->shares_uuid || by_rank(a, b) == 0);
 }
 
+/* Where ranks share a UUID, the rank is what tells them apart. */
 static int by_gpu(const void *a, const void *b)
 {
     const entry *x = a;
@@ -45,9 +51,22 @@ static int by_gpu(const void *a, const void *b)
 
     if (order != 0)
         return order;
-    if (x->twin != y->twin)
-        return x->twin > y->twin ? 1 : -1;
-    return (x->run > y->run) - (x->run < y->run);
+    if (x->shares_uuid && by_rank(x, y) != 0)
+        return by_rank(x, y);
+    return x->run != y->run ? (x->run > y->run) - (x->run < y->run) : by_rank(x, y);
+}
+
+/* Notes which of the entries, sorted by UUID and run, share a UUID within a run. */
+static void find_shared(entry *entries, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        bool shared = false;
+
+        for (end = first + 1; end < count && same_uuid(&entries[first], &entries[end]); end++)
+            shared = shared || entries[end].run == entries[end - 1].run;
+        for (size_t i = first; i < end; i++)
+            entries[i].shares_uuid = shared;
+    }
 }
 
 /* Ranks without a UUID are nobody that could be recognised. */
@@ -63,14 +82,11 @@ static entry *list_entries(const lot_observed_run *runs, size_t count, size_t *f
     for (size_t r = 0; entries != NULL && r < count; r++)
         for (size_t i = 0; i < runs[r].count; i++)
             if (runs[r].heads[i].device.uuid[0] != '\0')
-                entries[(*found)++] = (entry){&runs[r].heads[i], &runs[r].observations[i], r, 0};
+                entries[(*found)++] = (entry){&runs[r].heads[i], &runs[r].observations[i], r, false};
     if (entries == NULL)
         return NULL;
-    qsort(entries, *found, sizeof *entries, in_run);
-    for (size_t i = 1; i < *found; i++)
-        if (entries[i].run == entries[i - 1].run &&
-            strcmp(entries[i].head->device.uuid, entries[i - 1].head->device.uuid) == 0)
-            entries[i].twin = entries[i - 1].twin + 1;
+    qsort(entries, *found, sizeof *entries, by_uuid);
+    find_shared(entries, *found);
     qsort(entries, *found, sizeof *entries, by_gpu);
     return entries;
 }
@@ -111,7 +127,23 @@ static void add_clock(const entry *entries, size_t count, int clock, lot_baselin
     s->repeat_spread[clock] = lot_stats_median(scratch, spreads);
 }
 
-static void make_series(const entry *entries, size_t count, const lot_series *like, lot_baseline_series *s,
+/* Copies the repeats of one archive; false without memory. */
+static bool copy_repeats(const lot_series *from, lot_baseline_series *s)
+{
+    for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++) {
+        const size_t size = from->repeat_count[clock] * sizeof *from->repeats[clock];
+
+        if (from->repeats[clock] == NULL || size == 0)
+            continue;
+        if ((s->repeats[clock] = malloc(size)) == NULL)
+            return false;
+        memcpy(s->repeats[clock], from->repeats[clock], size);
+        s->repeat_count[clock] = from->repeat_count[clock];
+    }
+    return true;
+}
+
+static bool make_series(const entry *entries, size_t count, const lot_series *like, lot_baseline_series *s,
                         double *scratch)
 {
     memset(s, 0, sizeof *s);
@@ -134,6 +166,7 @@ static void make_series(const entry *entries, size_t count, const lot_series *li
     }
     for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++)
         add_clock(entries, count, clock, s, scratch);
+    return count > 1 || copy_repeats(like, s);
 }
 
 /* ---- one GPU ---- */
@@ -156,13 +189,15 @@ static bool make_device(const entry *entries, size_t count, lot_baseline_device 
     const entry *last = &entries[count - 1];
 
     d->head = *last->head;
+    d->shares_uuid = last->shares_uuid;
     d->archives = (int64_t)count;
     d->digests_agree = digests_agree(entries, count);
     d->series = calloc(last->seen->count + 1, sizeof *d->series);
     if (d->series == NULL)
         return false;
     for (size_t k = 0; k < last->seen->count; k++)
-        make_series(entries, count, &last->seen->series[k], &d->series[d->series_count++], scratch);
+        if (!make_series(entries, count, &last->seen->series[k], &d->series[d->series_count++], scratch))
+            return false;
     return true;
 }
 

@@ -5,9 +5,10 @@
 #include "analysis/observe.h"
 #include "core/drift.h"
 
-/* Makes a baseline of runs, oldest first. GPUs are recognised by their UUID; several ranks of one UUID (a
- * CPU) by their order. LOT_INPUT where the runs did different work, or some over a simulator and some not, or
- * one run stands there twice; LOT_MEMORY. *baseline is set on success only; free with lot_baseline_free. */
+/* Makes a baseline of runs, oldest first. GPUs are recognised by their UUID; ranks that share one (those
+ * of a host device on one machine) by UUID and rank. With one run its repeats go along, where the run keeps
+ * them. LOT_INPUT where the runs did different work, or some over a simulator and some not, or one run stands
+ * there twice; LOT_MEMORY. *baseline is set on success only; free with lot_baseline_free. */
 lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_baseline *baseline,
                              lot_error *error);
 

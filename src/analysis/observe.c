@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
+
 /* ---- times of one series ---- */
 
 /* Seconds of one pass, NaN where the row has no usable time. */
@@ -266,7 +268,31 @@ static size_t series_of(lot_observation *o, const lot_phase *row)
     return o->count++;
 }
 
-static void time_series(lot_series *s, const lot_phase *rows, size_t count, double *y)
+/* Sorted seconds from `count` logarithms of times in the order of the rows; NULL without memory. */
+static double *keep(const double *y, size_t count, size_t *kept)
+{
+    const size_t parts = count < LOT_REPEATS_KEPT ? count : LOT_REPEATS_KEPT;
+    double *seconds = malloc((parts + 1) * sizeof *seconds);
+
+    *kept = parts;
+    if (seconds == NULL)
+        return NULL;
+    for (size_t i = 0; i < parts; i++) {
+        const size_t first = i * count / parts, end = (i + 1) * count / parts;
+
+        seconds[i] = exp(lot_stats_median(&y[first], end - first));
+    }
+    qsort(seconds, parts, sizeof *seconds, ascending);
+    return seconds;
+}
+
+static bool is_repeated(const lot_series *s)
+{
+    return strcmp(s->phase, "warm_forward") == 0 || strcmp(s->phase, "soak") == 0;
+}
+
+/* False without memory. */
+static bool time_series(lot_series *s, const lot_phase *rows, size_t count, bool keep_repeats, double *y)
 {
     for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++) {
         size_t used = 0;
@@ -277,11 +303,15 @@ static void time_series(lot_series *s, const lot_phase *rows, size_t count, doub
             if (!isnan(seconds))
                 y[used++] = log(seconds);
         }
+        if (keep_repeats && is_repeated(s) &&
+            (s->repeats[clock] = keep(y, used, &s->repeat_count[clock])) == NULL)
+            return false;
         summarise(y, used, &s->timing[clock]);
     }
+    return true;
 }
 
-lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_digest,
+lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_digest, bool keep_repeats,
                        lot_observation *observation, lot_error *error)
 {
     lot_observation made = {NULL, 0};
@@ -296,7 +326,7 @@ lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_di
             add_row(&made.series[at], &rows[i], first_digest);
     }
     for (size_t i = 0; fits && i < made.count; i++)
-        time_series(&made.series[i], rows, count, y);
+        fits = time_series(&made.series[i], rows, count, keep_repeats, y);
     free(y);
     if (!fits) {
         lot_observation_free(&made);
@@ -309,6 +339,9 @@ lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_di
 
 void lot_observation_free(lot_observation *observation)
 {
+    for (size_t i = 0; i < observation->count; i++)
+        for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++)
+            free(observation->series[i].repeats[clock]);
     free(observation->series);
     *observation = (lot_observation){NULL, 0};
 }
@@ -364,8 +397,8 @@ lot_status lot_observed_add(lot_observed_run *observed, const lot_record_head *h
     if (observed->count == observed->capacity && !grow(observed))
         return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for rank %lld",
                              (long long)head->identity.rank);
-    status =
-        lot_observe(rows, count, head->verification.digest, &observed->observations[observed->count], error);
+    status = lot_observe(rows, count, head->verification.digest, observed->keep_repeats,
+                         &observed->observations[observed->count], error);
     if (status == LOT_OK)
         observed->heads[observed->count++] = *head;
     return status;

@@ -63,7 +63,14 @@ typedef struct lot_series {
     char deviating_digest[17]; /* of the first row that deviates */
     int64_t allocated_peak_bytes;
     int64_t reserved_peak_bytes;
+    double
+        *repeats[LOT_CLOCK_COUNT]; /* owned; seconds of a pass, sorted upwards; NULL unless they are kept */
+    size_t repeat_count[LOT_CLOCK_COUNT];
 } lot_series;
+
+/* More repeats than this are kept as the medians of this many runs of rows that follow one another: a soak's
+ * rows are not independent of their neighbours. */
+#define LOT_REPEATS_KEPT 128
 
 typedef struct lot_observation {
     lot_series *series; /* in the order in which they were measured */
@@ -71,8 +78,9 @@ typedef struct lot_observation {
 } lot_observation;
 
 /* Reduces the rows of one rank. `first_digest` is the rank's first (verification.digest), "" where it has
- * none. LOT_MEMORY; *observation is set on success only, free it with lot_observation_free. */
-lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_digest,
+ * none. With `keep_repeats` the times of the warm and the soak rows are kept too. LOT_MEMORY; *observation is
+ * set on success only, free it with lot_observation_free. */
+lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_digest, bool keep_repeats,
                        lot_observation *observation, lot_error *error);
 
 void lot_observation_free(lot_observation *observation);
@@ -91,6 +99,7 @@ typedef struct lot_observed_run {
     lot_observation *observations;
     size_t count;
     size_t capacity;
+    bool keep_repeats; /* set it before ranks are added */
 } lot_observed_run;
 
 /* An empty one. */

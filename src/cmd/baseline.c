@@ -41,7 +41,7 @@ static lot_status read_all(const lot_text_list *files, lot_observed_run *runs, l
     lot_status status = LOT_OK;
 
     for (size_t i = 0; status == LOT_OK && i < files->count; i++)
-        status = lot_observed_archive_read(files->items[i], &runs[i], NULL, error);
+        status = lot_observed_archive_read(files->items[i], true, &runs[i], NULL, error);
     return status;
 }
 

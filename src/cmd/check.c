@@ -102,7 +102,7 @@ static lot_status read_archive(const char *path, lot_observed_run *run, lot_chec
                                lot_error *error)
 {
     char *tariff = NULL;
-    lot_status status = lot_observed_archive_read(path, run, &tariff, error);
+    lot_status status = lot_observed_archive_read(path, false, run, &tariff, error);
 
     if (status == LOT_OK)
         status = read_price(tariff, price, error);
@@ -123,7 +123,7 @@ static lot_status read_inputs(const check_config *config, inputs *in, lot_error 
     for (size_t i = 0; status == LOT_OK && i < count; i++)
         status = read_archive(config->files.items[i], &in->runs[i], &in->prices[i], error);
     if (status == LOT_OK && config->against != NULL)
-        status = lot_observed_archive_read(config->against, &in->against, NULL, error);
+        status = lot_observed_archive_read(config->against, false, &in->against, NULL, error);
     if (status == LOT_OK && config->expect != NULL)
         status = lot_expectations_read(config->expect, &in->expectations, error);
     return status;

@@ -10,6 +10,8 @@
 #include "analysis/baseline.h"
 #include "cmd/command.h"
 #include "cmd/observed_archive.h"
+#include "core/count.h"
+#include "core/field.h"
 #include "core/units.h"
 #include "io/baseline_file.h"
 #include "io/compare_json.h"
@@ -24,6 +26,7 @@ typedef struct compare_config {
     double tolerance;
     double level;
     bool all;
+    bool wide;
     bool json;
 } compare_config;
 
@@ -58,6 +61,10 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(compare_config, all),
      .help = "list every drift, however many there are"},
+    {.name = "--wide",
+     .kind = LOT_OPTION_FLAG,
+     .offset = offsetof(compare_config, wide),
+     .help = "every column: UUIDs of the times too"},
     {.name = "--json",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(compare_config, json),
@@ -72,7 +79,7 @@ static lot_status read_archive(const char *path, lot_baseline *baseline, lot_err
     lot_status status;
 
     lot_observed_init(&run);
-    status = lot_observed_archive_read(path, &run, NULL, error);
+    status = lot_observed_archive_read(path, true, &run, NULL, error);
     if (status == LOT_OK)
         status = lot_baseline_make(&run, 1, baseline, error);
     lot_observed_free(&run);
@@ -85,7 +92,7 @@ static lot_status read_before(const char *path, lot_baseline *baseline, lot_erro
                                      : read_archive(path, baseline, error);
 }
 
-/* ---- tables ---- */
+/* ---- text ---- */
 
 static lot_status print(lot_report *report, lot_error *error)
 {
@@ -102,70 +109,149 @@ static void cell_seconds(lot_report *report, double seconds)
     lot_report_cell(report, "%s", text);
 }
 
-static void add_drift(lot_report *report, const lot_drift *d)
+/* "3", or "3 (was 1)" where it had another number. */
+typedef struct rank_name {
+    char text[64];
+} rank_name;
+
+static rank_name name_of(int64_t before, int64_t after)
 {
-    lot_report_cell(report, "%s", d->uuid);
+    rank_name name;
+
+    if (before == after || before == LOT_NULL_I64)
+        (void)snprintf(name.text, sizeof name.text, "%" PRId64, after);
+    else if (after == LOT_NULL_I64)
+        (void)snprintf(name.text, sizeof name.text, "- (was %" PRId64 ")", before);
+    else
+        (void)snprintf(name.text, sizeof name.text, "%" PRId64 " (was %" PRId64 ")", after, before);
+    return name;
+}
+
+static const char *statement_of(const lot_drift *d)
+{
+    if (isnan(d->coverage))
+        return "not judged";
+    if (!d->judged)
+        return "too few repeats";
+    if (!d->beyond_noise)
+        return "no change seen";
+    if (d->slower.value > 0)
+        return d->tolerated ? "slower, tolerated" : "slower";
+    return d->tolerated ? "faster, tolerated" : "faster";
+}
+
+static void add_drift(lot_report *report, const lot_drift *d, bool wide)
+{
+    lot_report_cell(report, "%s", name_of(d->rank_before, d->rank_after).text);
+    if (wide)
+        lot_report_cell(report, "%s", d->uuid);
     lot_report_cell(report, "%s %s", d->phase, d->schedule);
     lot_report_cell(report, "%s", d->clock);
     cell_seconds(report, d->before_seconds);
     cell_seconds(report, d->after_seconds);
     lot_report_cell(report, "%+.2f %%", 100 * d->slower.value);
-    if (isnan(d->slower.low))
+    if (isnan(d->coverage))
         lot_report_cell(report, "-");
     else
-        lot_report_cell(report, "%+.2f to %+.2f %%", 100 * d->slower.low, 100 * d->slower.high);
-    lot_report_cell(report, "%s",
-                    isnan(d->noise_limit) ? "noise not known"
-                    : d->beyond_noise     ? "beyond noise"
-                                          : "within noise");
+        lot_report_cell(report, "%+.2f to %+.2f (%.4g %%)", 100 * d->slower.low, 100 * d->slower.high,
+                        100 * d->coverage);
+    lot_report_cell(report, "%s", statement_of(d));
 }
 
-static lot_status print_drifts(const lot_compare_result *r, bool all, lot_error *error)
+static void begin_drifts(lot_report *report, bool wide)
 {
-    static const char *const titles[] = {"uuid",  "phase",  "clock",         "before",
-                                         "after", "slower", "95 % interval", ""};
-    const bool every = all || r->drift_count <= DRIFTS_IN_A_LIST;
-    size_t left_out = 0;
+    static const char *const titles[] = {
+        "rank", "UUID", "phase", "clock", "before", "now", "slower", "interval (covers)", ""};
+
+    lot_report_begin(report, wide ? 9 : 8, wide ? "llllrrrrl" : "lllrrrrl");
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        if (wide || i != 1)
+            lot_report_cell(report, "%s", titles[i]);
+}
+
+static lot_status print_drifts(const lot_compare_result *r, const compare_config *config, lot_error *error)
+{
+    const bool every = config->all || r->drift_count <= DRIFTS_IN_A_LIST;
+    int64_t left_out = 0;
     lot_report report;
     lot_status status;
 
-    lot_report_begin(&report, 8, "lllrrrrl");
-    for (size_t i = 0; i < 8; i++)
-        lot_report_cell(&report, "%s", titles[i]);
+    printf("slower: share of speed lost; its intervals hold all together with %.4g %%, where the repeats are "
+           "enough\n",
+           100 * (1 - r->level));
+    begin_drifts(&report, config->wide);
     for (size_t i = 0; i < r->drift_count; i++)
         if (every || r->drifts[i].beyond_noise)
-            add_drift(&report, &r->drifts[i]);
+            add_drift(&report, &r->drifts[i], config->wide);
         else
             left_out++;
     status = print(&report, error);
     if (left_out > 0)
-        printf("and %zu times within noise; --all lists them\n", left_out);
+        printf("and %s without a change; --all lists them\n", lot_count(left_out, "time").text);
     return status;
+}
+
+/* By GPU, and within one in the order in which they stand: the worst first. */
+static int by_gpu(const void *a, const void *b)
+{
+    const lot_change *x = *(const lot_change *const *)a;
+    const lot_change *y = *(const lot_change *const *)b;
+    const int order = strcmp(x->uuid, y->uuid);
+
+    if (order != 0)
+        return order;
+    if (x->rank_after != y->rank_after)
+        return x->rank_after > y->rank_after ? 1 : -1;
+    if (x->rank_before != y->rank_before)
+        return x->rank_before > y->rank_before ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* One GPU's changes. */
+static lot_status print_gpu(const lot_change *const *changes, size_t count, lot_error *error)
+{
+    lot_report report;
+    char uuid[sizeof changes[0]->uuid];
+
+    memcpy(uuid, changes[0]->uuid, sizeof uuid);
+    lot_report_clean(uuid);
+    printf("rank %s, %s\n", name_of(changes[0]->rank_before, changes[0]->rank_after).text, uuid);
+    lot_report_begin(&report, 3, "lll");
+    for (size_t i = 0; i < count; i++) {
+        const lot_change *c = changes[i];
+
+        lot_report_cell(&report, "  %s%s", lot_change_name(c->kind),
+                        lot_change_is_bad(c->kind) ? " (bad)" : "");
+        lot_report_cell(&report, "%s%s%s", c->phase, c->phase[0] != '\0' ? " " : "", c->schedule);
+        lot_report_cell(&report, "%s: %s", c->measure, c->text);
+    }
+    return print(&report, error);
 }
 
 static lot_status print_changes(const lot_compare_result *r, lot_error *error)
 {
-    lot_report report;
+    const lot_change **sorted = malloc((r->change_count + 1) * sizeof *sorted);
+    lot_status status = LOT_OK;
+    size_t end;
 
-    if (r->change_count == 0) {
-        printf("no change\n\n");
-        return LOT_OK;
-    }
-    lot_report_begin(&report, 5, "lllll");
-    for (size_t i = 0; i < r->change_count; i++) {
-        const lot_change *c = &r->changes[i];
-
-        lot_report_cell(&report, "%s%s", lot_change_name(c->kind),
-                        lot_change_is_bad(c->kind) ? " (bad)" : "");
-        lot_report_cell(&report, "%s", c->uuid);
-        lot_report_cell(&report, "%s%s%s", c->phase, c->phase[0] != '\0' ? " " : "", c->schedule);
-        lot_report_cell(&report, "%s", c->measure);
-        lot_report_cell(&report, "%s", c->text);
-    }
-    if (!lot_report_print(&report, stdout))
+    if (sorted == NULL)
         return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
+    if (r->change_count == 0)
+        printf("no change\n");
+    for (size_t i = 0; i < r->change_count; i++)
+        sorted[i] = &r->changes[i];
+    qsort(sorted, r->change_count, sizeof *sorted, by_gpu);
+    for (size_t first = 0; status == LOT_OK && first < r->change_count; first = end) {
+        for (end = first + 1; end < r->change_count; end++)
+            if (strcmp(sorted[end]->uuid, sorted[first]->uuid) != 0 ||
+                sorted[end]->rank_after != sorted[first]->rank_after ||
+                sorted[end]->rank_before != sorted[first]->rank_before)
+                break;
+        status = print_gpu(&sorted[first], end - first, error);
+    }
+    free(sorted);
     printf("\n");
-    return LOT_OK;
+    return status;
 }
 
 /* Whether what is bad is nothing but speeds that could not be judged. */
@@ -183,11 +269,15 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
 
     if (r->simulated)
         printf("SIMULATED: the devices are a simulator for tests. Nothing here is a measurement of a GPU.\n");
-    printf("%zu GPUs before (%" PRId64 " archives), %zu now, %zu the same\n\n", r->devices_before,
-           r->archives_before, r->devices_after, r->matched);
+    printf("%s before (%s), %zu now, %zu the same\n", lot_count((int64_t)r->devices_before, "GPU").text,
+           lot_count(r->archives_before, "archive").text, r->devices_after, r->matched);
+    if (r->matched_by_rank > 0)
+        printf("%zu of them share a UUID with other ranks and were matched by their rank\n",
+               r->matched_by_rank);
+    printf("\n");
     status = print_changes(r, error);
     if (status == LOT_OK)
-        status = print_drifts(r, config->all, error);
+        status = print_drifts(r, config, error);
     printf("\n%s\n", r->good             ? "nothing got worse"
                      : only_undecided(r) ? "not every speed could be judged"
                                          : "something got worse");
@@ -234,14 +324,16 @@ static lot_status run(const void *options_given, lot_error *error)
 const lot_command lot_command_compare = {
     .name = "compare",
     .summary = "what changed between two times",
-    .synopsis = "BEFORE AFTER.h5 [--tolerance SHARE] [--level SHARE] [--json]",
+    .synopsis = "BEFORE AFTER.h5 [--tolerance SHARE] [--level SHARE] [--all] [--wide] [--json]",
     .description =
-        "The same GPUs at two times, recognised by their UUID: missing, new, moved and swapped ones, drift "
-        "of\n"
-        "every phase with its interval, digests that must be equal, counters of errors, and what changed in\n"
-        "driver, settings and host. BEFORE is an archive or a baseline of several (gpulot baseline). Exit\n"
-        "status 1 where something got worse beyond noise and tolerance, or the speed of a GPU could not be\n"
-        "judged.",
+        "The same GPUs at two times, recognised by their UUID (ranks that share one by their rank): "
+        "missing,\n"
+        "new, moved and swapped ones, drift of every phase with its interval, digests that must be equal,\n"
+        "counters of errors, and what changed in driver, settings and host. BEFORE is an archive or a "
+        "baseline\n"
+        "of several (gpulot baseline). Exit status 1 where something got worse beyond noise and tolerance, "
+        "or\n"
+        "the speed of a GPU could not be judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(compare_config),

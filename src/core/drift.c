@@ -5,8 +5,14 @@
 
 void lot_baseline_free(lot_baseline *baseline)
 {
-    for (size_t i = 0; i < baseline->device_count; i++)
-        free(baseline->devices[i].series);
+    for (size_t i = 0; i < baseline->device_count; i++) {
+        lot_baseline_device *d = &baseline->devices[i];
+
+        for (size_t k = 0; k < d->series_count; k++)
+            for (int clock = 0; clock < 2; clock++)
+                free(d->series[k].repeats[clock]);
+        free(d->series);
+    }
     free(baseline->devices);
     memset(baseline, 0, sizeof *baseline);
 }

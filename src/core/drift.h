@@ -15,11 +15,13 @@
 typedef struct lot_baseline_series {
     char phase[16];
     char schedule[12];
-    int64_t archives;             /* that have it */
-    int64_t rows;                 /* with a usable time, fewest of one archive */
-    double seconds[2];            /* middle of the archives' medians, on the host's and the device's clock */
-    double repeat_spread[2];      /* robust standard deviation of one repeat, the middle of the archives' */
-    double archive_spread[2];     /* standard deviation of an archive's median; 2 archives */
+    int64_t archives;         /* that have it */
+    int64_t rows;             /* with a usable time on the host's clock, fewest of one archive */
+    double seconds[2];        /* middle of the archives' medians, on the host's and the device's clock */
+    double repeat_spread[2];  /* robust standard deviation of one repeat, the middle of the archives' */
+    double archive_spread[2]; /* standard deviation of an archive's median; 2 archives */
+    double *repeats[2];       /* owned; of one archive only: sorted seconds of its warm or soak repeats */
+    size_t repeat_count[2];
     int64_t allocated_peak_bytes; /* the largest */
     int64_t reserved_peak_bytes;
 } lot_baseline_series;
@@ -27,6 +29,7 @@ typedef struct lot_baseline_series {
 typedef struct lot_baseline_device {
     lot_record_head head; /* of the last archive that has the GPU */
     int64_t archives;
+    bool shares_uuid;   /* with other ranks of one run: recognised by its rank too */
     bool digests_agree; /* of the archives in which it was in the same group as in the last */
     lot_baseline_series *series;
     size_t series_count;
@@ -35,7 +38,7 @@ typedef struct lot_baseline_device {
 typedef struct lot_baseline {
     int64_t archives;
     bool simulated;
-    lot_baseline_device *devices; /* sorted by UUID */
+    lot_baseline_device *devices; /* sorted by UUID, then rank */
     size_t device_count;
 } lot_baseline;
 
@@ -89,9 +92,12 @@ typedef struct lot_drift {
     char clock[8];
     double before_seconds;
     double after_seconds;
-    lot_estimate slower; /* share of speed lost with its 95 % interval; no interval where no noise is known */
-    double noise_limit;  /* share of speed lost that noise may still explain; NaN: cannot be judged */
-    bool beyond_noise;   /* either way */
+    lot_estimate
+        slower;      /* share of speed lost and the interval in which it lies; NaN where no noise is known */
+    double coverage; /* of the interval: what it really covers; NaN without one */
+    bool judged;     /* the interval covers enough to be believed */
+    bool beyond_noise; /* judged, and the interval does not hold 0 */
+    bool tolerated;    /* a change within the tolerance, either way */
 } lot_drift;
 
 typedef struct lot_compare_result {
@@ -99,8 +105,10 @@ typedef struct lot_compare_result {
     size_t devices_before;
     size_t devices_after;
     size_t matched;
+    size_t matched_by_rank; /* of these: GPUs that share their UUID with other ranks */
     double tolerance;
     double level;
+    double interval_level; /* that the intervals were to cover */
     bool simulated;
     lot_drift *drifts; /* sorted by UUID, then in the order of the phases */
     size_t drift_count;

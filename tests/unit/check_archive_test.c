@@ -172,7 +172,7 @@ static void deviations(void **state)
         for (int64_t i = 0; i < count; i++)
             y[i] = log(run.phases[i].device_seconds);
         want = 1.4826 * factor * lot_stats_mad(y, (size_t)count);
-        assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", &seen, &error));
+        assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", false, &seen, &error));
         assert_true(fabs(seen.series[0].timing[LOT_CLOCK_DEVICE].robust_deviation - want) < 1e-12);
         lot_observation_free(&seen);
         lot_run_free(&run);

@@ -41,8 +41,10 @@ static lot_baseline baseline_of(const lot_run *runs, size_t count)
     lot_error error;
 
     assert_non_null(observed);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        observed[i].keep_repeats = true;
         assert_int_equal(LOT_OK, lot_observed_from_run(&observed[i], &runs[i], &error));
+    }
     assert_int_equal(LOT_OK, lot_baseline_make(observed, count, &made, &error));
     for (size_t i = 0; i < count; i++)
         lot_observed_free(&observed[i]);
@@ -303,6 +305,112 @@ static void refused(void **state)
     lot_run_free(&after);
 }
 
+/* ---- the interval and what is said ---- */
+
+/* Over many days and sizes of change: something is beyond noise exactly where its interval leaves 0 out, and
+ * the value lies in its interval. */
+static void statement_and_interval_agree(void **state)
+{
+    size_t beyond = 0, within = 0;
+    lot_run before, after;
+
+    (void)state;
+    four(&before, 1);
+    for (uint64_t day = 2; day < 60; day++) {
+        lot_compare_result r;
+
+        four(&after, day);
+        synthetic_run_slow(&after, day % 4, 0.001 * (double)(day % 20));
+        comparing(&before, &after, &r);
+        for (size_t i = 0; i < r.drift_count; i++) {
+            const lot_drift *d = &r.drifts[i];
+            const bool without_0 = d->slower.low > 0 || d->slower.high < 0;
+
+            assert_int_equal(isnan(d->coverage), isnan(d->slower.low));
+            assert_int_equal(d->beyond_noise, d->judged && without_0);
+            assert_false(d->slower.low > d->slower.value || d->slower.high < d->slower.value);
+            beyond += d->beyond_noise;
+            within += d->judged && !d->beyond_noise;
+        }
+        lot_compare_result_free(&r);
+        lot_run_free(&after);
+    }
+    assert_true(beyond > 20 && within > 100);
+    lot_run_free(&before);
+}
+
+/* With three repeats the widest interval covers 1 - 2/20, which is not enough to conclude anything; with four
+ * it is 1 - 2/70. */
+static void too_few_repeats(void **state)
+{
+    (void)state;
+    for (int64_t repeats = 1; repeats <= 4; repeats++) {
+        static const double covered[] = {0, NAN, 1 - 2.0 / 6, 1 - 2.0 / 20, 1 - 2.0 / 70};
+        synthetic_random random = {9};
+        lot_run before, after;
+        lot_compare_result r;
+
+        synthetic_run_make(&before, 1, repeats, 0.02, 0);
+        synthetic_run_make(&after, 1, repeats, 0.02, 0);
+        synthetic_run_draw(&before, &random, 0.02, 0, 0.003);
+        synthetic_run_draw(&after, &random, 0.02, 0, 0.003);
+        comparing(&before, &after, &r);
+        assert_int_equal(1, r.drift_count);
+        assert_true(repeats == 1 ? isnan(r.drifts[0].coverage)
+                                 : fabs(r.drifts[0].coverage - covered[repeats]) < 1e-12);
+        assert_int_equal(repeats == 4, r.drifts[0].judged);
+        assert_int_equal(repeats == 4, r.good);
+        if (repeats < 4)
+            assert_non_null(strstr(change_of(&r, LOT_CHANGE_UNDECIDED)->text, "too few repeats"));
+        lot_compare_result_free(&r);
+        lot_run_free(&before);
+        lot_run_free(&after);
+    }
+}
+
+/* Ranks of one machine's CPU share its UUID: each is set against the one of its own number, also where one is
+ * missing now, and a baseline keeps them apart in the same way. */
+static void ranks_of_one_uuid(void **state)
+{
+    lot_run before, after;
+    lot_compare_result r;
+
+    (void)state;
+    four(&before, 1);
+    four(&after, 2);
+    for (size_t i = 0; i < 4; i++) {
+        (void)strcpy(before.devices[i].device.uuid, "HOST-one");
+        (void)strcpy(after.devices[i].device.uuid, "HOST-one");
+        for (size_t k = 0; k < 9; k++) { /* every rank twice as slow as the one before */
+            synthetic_run_warm(&before, i, k)->device_seconds *= (double)(1 << i);
+            synthetic_run_warm(&after, i, k)->device_seconds *= (double)(1 << i);
+        }
+    }
+    comparing(&before, &after, &r);
+    assert_true(r.good);
+    assert_int_equal(4, r.matched);
+    assert_int_equal(4, r.matched_by_rank);
+    lot_compare_result_free(&r);
+    after.devices[1].device.uuid[0] = '\0'; /* lost before it told what it had */
+    comparing(&before, &after, &r);
+    assert_int_equal(3, r.matched);
+    assert_int_equal(1, count_of(&r, LOT_CHANGE_MISSING));
+    assert_int_equal(1, change_of(&r, LOT_CHANGE_MISSING)->rank_before);
+    assert_int_equal(0, count_of(&r, LOT_CHANGE_SLOWER) + count_of(&r, LOT_CHANGE_FASTER));
+    lot_compare_result_free(&r);
+    for (size_t i = 2; i < 4; i++) /* one is left: still the one of its number */
+        after.devices[i].device.uuid[0] = '\0';
+    memmove(after.devices[0].device.uuid, "", 1);
+    (void)strcpy(after.devices[3].device.uuid, "HOST-one");
+    comparing(&before, &after, &r);
+    assert_int_equal(1, r.matched);
+    assert_int_equal(1, r.matched_by_rank);
+    assert_int_equal(0, count_of(&r, LOT_CHANGE_SLOWER) + count_of(&r, LOT_CHANGE_FASTER));
+    lot_compare_result_free(&r);
+    lot_run_free(&before);
+    lot_run_free(&after);
+}
+
 /* ---- baselines ---- */
 
 /* GPUs that vary by 2 % from day to day: one archive does not know that, five do. */
@@ -377,23 +485,27 @@ static void written_and_read(void **state)
     (void)state;
     for (uint64_t i = 0; i < 3; i++)
         day_of(&days[i], i + 1);
-    made = baseline_of(days, 2);
     after = baseline_of(&days[2], 1);
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof path, "%s/base", folder);
-    assert_int_equal(LOT_OK, lot_baseline_write(path, &made, &error));
-    assert_int_equal(LOT_OUTPUT, lot_baseline_write(path, &made, &error));
-    assert_true(lot_baseline_is_one(path));
-    assert_int_equal(LOT_OK, lot_baseline_read(path, &again, &error));
-    one = compared_json(&made, &after);
-    other = compared_json(&again, &after);
-    assert_string_equal(one, other);
-    free(one);
-    free(other);
-    assert_int_equal(0, unlink(path));
+    for (size_t archives = 1; archives <= 2;
+         archives++) { /* one has its repeats, several the noise between them */
+        made = baseline_of(days, archives);
+        assert_int_equal(LOT_OK, lot_baseline_write(path, &made, &error));
+        assert_int_equal(LOT_OUTPUT, lot_baseline_write(path, &made, &error));
+        assert_true(lot_baseline_is_one(path));
+        assert_int_equal(LOT_OK, lot_baseline_read(path, &again, &error));
+        one = compared_json(&made, &after);
+        other = compared_json(&again, &after);
+        assert_string_equal(one, other);
+        assert_non_null(strstr(one, "\"judged\":true"));
+        free(one);
+        free(other);
+        assert_int_equal(0, unlink(path));
+        lot_baseline_free(&made);
+        lot_baseline_free(&again);
+    }
     assert_int_equal(0, rmdir(folder));
-    lot_baseline_free(&made);
-    lot_baseline_free(&again);
     lot_baseline_free(&after);
     for (size_t i = 0; i < 3; i++)
         lot_run_free(&days[i]);
@@ -445,6 +557,9 @@ int main(void)
         cmocka_unit_test(results_errors_environment),
         cmocka_unit_test(failed_now),
         cmocka_unit_test(refused),
+        cmocka_unit_test(statement_and_interval_agree),
+        cmocka_unit_test(too_few_repeats),
+        cmocka_unit_test(ranks_of_one_uuid),
         cmocka_unit_test(a_baseline_knows_the_days),
         cmocka_unit_test(written_and_read),
         cmocka_unit_test(broken_baselines),

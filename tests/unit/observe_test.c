@@ -29,7 +29,8 @@ static lot_series warm_of(const double *seconds, size_t count)
         synthetic_run_warm(&run, 0, k)->device_seconds = seconds[k];
         synthetic_run_warm(&run, 0, k)->host_seconds = seconds[k];
     }
-    assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "0123456789abcdef", &seen, &error));
+    assert_int_equal(LOT_OK,
+                     lot_observe(run.phases, run.phase_count, "0123456789abcdef", false, &seen, &error));
     assert_int_equal(1, seen.count);
     s = seen.series[0];
     lot_observation_free(&seen);
@@ -92,13 +93,13 @@ static void which_clock(void **state)
 
     (void)state;
     synthetic_run_make(&run, 1, 3, 1, 1);
-    assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", &seen, &error));
+    assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", false, &seen, &error));
     assert_int_equal(5, seen.count);
     assert_int_equal(LOT_CLOCK_DEVICE,
                      lot_series_clock(lot_observation_find(&seen, "warm_forward", "together")));
     lot_observation_free(&seen);
     synthetic_run_warm(&run, 0, 1)->device_seconds = NAN;
-    assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", &seen, &error));
+    assert_int_equal(LOT_OK, lot_observe(run.phases, run.phase_count, "", false, &seen, &error));
     assert_int_equal(LOT_CLOCK_HOST,
                      lot_series_clock(lot_observation_find(&seen, "warm_forward", "together")));
     assert_null(lot_observation_find(&seen, "warm_forward", "solo"));
@@ -123,7 +124,7 @@ static void rows_of_many_passes(void **state)
         run.phases[k].telemetry.sm_clock_mhz = k == 0 ? 1000 : 1500;
     }
     memcpy(run.phases[1].digest, "fedcba9876543210", 17);
-    assert_int_equal(LOT_OK, lot_observe(run.phases, 2, "0123456789abcdef", &seen, &error));
+    assert_int_equal(LOT_OK, lot_observe(run.phases, 2, "0123456789abcdef", false, &seen, &error));
     s = &seen.series[0];
     assert_int_equal(8, s->passes);
     near(s->timing[LOT_CLOCK_DEVICE].median_seconds, 2);
