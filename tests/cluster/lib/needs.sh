@@ -6,6 +6,7 @@
 #   mpi      an MPI compiler and launcher
 #   slurm    Slurm, munge and the PMIx plugin
 #   gpulot   the program under test is built
+#   simulator  so are the CUDA module and the simulator for tests, in $SIMULATOR
 check_needs()
 {
   local need
@@ -72,5 +73,14 @@ need_gpulot()
 {
   if [ ! -x "$GPULOT" ]; then
     skip "the program is not built (looked for $GPULOT)"
+  fi
+}
+
+need_simulator()
+{
+  SIMULATOR=$(dirname "$GPULOT")/tests-only/cudasim
+  export SIMULATOR
+  if [ ! -e "$(dirname "$GPULOT")/lib/gpulot/gpulot-cuda.so" ] || [ ! -d "$SIMULATOR" ]; then
+    skip "the CUDA module or its simulator is not built"
   fi
 }
