@@ -32,3 +32,14 @@ on_hosts()
   OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$CLUSTER_HOME/bin/rsh-agent" \
     timeout -k 5 "$limit" mpirun --host "$hosts" "$@"
 }
+
+# on_hosts_5 SECONDS HOST:SLOTS[,...] COMMAND...: the same with Open MPI 5, which the tests' Python packages bring.
+on_hosts_5()
+{
+  local limit=$1 hosts=$2
+  shift 2
+  LD_LIBRARY_PATH=$MPI5/lib PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$CLUSTER_HOME/bin/rsh-agent" \
+    timeout -k 5 "$limit" "$MPI5/bin/mpirun" --prefix "$MPI5" --host "$hosts" --map-by :oversubscribe --bind-to none \
+    -x LD_LIBRARY_PATH "$@"
+}

@@ -5,6 +5,7 @@
 #   hosts    namespaces and network devices may be made
 #   mpi      an MPI compiler and launcher
 #   slurm    Slurm, munge and the PMIx plugin
+#   mpi5     Open MPI 5, in $MPI5
 #   gpulot   the program under test is built
 #   simulator  so are the CUDA module and the simulator for tests, in $SIMULATOR
 check_needs()
@@ -49,6 +50,15 @@ need_mpi()
 {
   need_commands openmpi-bin mpirun
   need_commands libopenmpi-dev mpicc
+}
+
+need_mpi5()
+{
+  MPI5=$REPO_ROOT/.venv
+  export MPI5
+  if [ ! -x "$MPI5/bin/mpirun" ]; then
+    skip "Open MPI 5 is not in .venv: ./run.sh test puts it there"
+  fi
 }
 
 need_slurm()
