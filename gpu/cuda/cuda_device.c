@@ -268,7 +268,7 @@ static lot_status open_parts(lot_device *device, lot_error *error)
     if (status == LOT_OK)
         status = LOT_CUDA(device, error, cudaEventCreateWithFlags(&device->stopped, cudaEventDefault));
     if (status == LOT_OK)
-        status = LOT_BLAS(device, error, cublasLtCreate(&device->blas));
+        status = LOT_BLAS(NULL, error, cublasLtCreate(&device->blas)); /* of a device that is not open yet */
     if (status == LOT_OK)
         status = lot_values_open(device, error);
     if (status == LOT_OK)

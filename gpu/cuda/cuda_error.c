@@ -1,62 +1,52 @@
 /* From what the runtime and cuBLASLt return to a typed error. */
 #include <string.h>
 
+#include "gpu/cuda/cuda_codes.h"
 #include "gpu/cuda/cuda_internal.h"
 
-/* Before a device is open, codes 46, 100 and 101 say that none can be had; afterwards, that it has gone. */
-static lot_status status_of(cudaError_t code, bool open)
+typedef struct code_row {
+    int code;
+    lot_status before; /* a device is open */
+    lot_status after;
+} code_row;
+
+#define ROW(code, name, before, after) {code, before, after},
+
+static const code_row runtime_codes[] = {LOT_RUNTIME_CODES(ROW)};
+static const code_row blas_codes[] = {LOT_BLAS_CODES(ROW)};
+
+#undef ROW
+
+/* The table's answer; for a code that it lacks, `unknown`. */
+static lot_status look_up(const code_row *rows, size_t count, int code, bool open, lot_status unknown)
 {
-    switch ((int)code) {
-    case cudaErrorMemoryAllocation:
-        return LOT_DEVICE_MEMORY;
-    case cudaErrorInitializationError:
-    case cudaErrorStubLibrary:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorCallRequiresNewerDriver:
-    case cudaErrorStartupFailure:
-    case cudaErrorSystemNotReady:
-    case cudaErrorSystemDriverMismatch:
-    case cudaErrorCompatNotSupportedOnDevice:
-    case cudaErrorUnsupportedPtxVersion:
-        return LOT_NO_DRIVER;
-    case cudaErrorNoDevice:
-    case cudaErrorInvalidDevice:
-        return open ? LOT_DEVICE_LOST : LOT_NO_DEVICE;
-    case cudaErrorDevicesUnavailable:
-        return open ? LOT_DEVICE_LOST : LOT_DEVICE_BUSY;
-    case cudaErrorMpsConnectionFailed:
-    case cudaErrorMpsRpcFailure:
-    case cudaErrorMpsServerNotReady:
-    case cudaErrorMpsMaxClientsReached:
-    case cudaErrorMpsMaxConnectionsReached:
-        return LOT_DEVICE_BUSY;
-    case cudaErrorECCUncorrectable:
-        return LOT_DEVICE_ECC;
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorInvalidKernelImage:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorNotSupported:
-        return LOT_UNSUPPORTED;
-    case cudaErrorDeviceUninitialized:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorContextIsDestroyed:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case 226: /* cudaErrorContained, since CUDA 12.8 */
-    case 721: /* cudaErrorTensorMemoryLeak, since CUDA 12.8 */
-    case 810: /* cudaErrorMpsClientTerminated, since CUDA 11.8 */
-    case cudaErrorExternalDevice:
-    case cudaErrorUnknown:
-        return LOT_DEVICE_FAULT;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].code == code)
+            return open ? rows[i].after : rows[i].before;
+    return unknown;
+}
+
+lot_status lot_status_of_runtime(int code, bool open)
+{
+    return look_up(runtime_codes, sizeof runtime_codes / sizeof runtime_codes[0], code, open,
+                   open ? LOT_DEVICE_FAULT : LOT_NO_DRIVER); /* as of cudaErrorUnknown */
+}
+
+lot_status lot_status_of_blas(int code, bool open)
+{
+    return look_up(blas_codes, sizeof blas_codes / sizeof blas_codes[0], code, open, LOT_DEVICE_FAULT);
+}
+
+lot_status lot_status_of_nvml(int result)
+{
+    switch (result) {
+#define CASE(code, name, status)                                                                             \
+    case code:                                                                                               \
+        return status;
+        LOT_NVML_CODES(CASE)
+#undef CASE
     default:
-        return LOT_INTERNAL;
+        return LOT_OK;
     }
 }
 
@@ -73,7 +63,7 @@ static void call_name(char *name, size_t size, const char *expression)
 
 static lot_status device_error(const lot_device *device, lot_error *error, const char *call, cudaError_t code)
 {
-    lot_status status = status_of(code, device != NULL);
+    lot_status status = lot_status_of_runtime((int)code, device != NULL);
     const char *hint = "";
 
     if (status == LOT_DEVICE_FAULT && device != NULL && lot_sensors_lost(device->sensors))
@@ -96,31 +86,13 @@ lot_status lot_cuda_check(const lot_device *device, lot_error *error, const char
     return device_error(device, error, call, code);
 }
 
-static lot_status status_of_blas(cublasStatus_t code)
-{
-    switch (code) {
-    case CUBLAS_STATUS_ALLOC_FAILED:
-        return LOT_DEVICE_MEMORY;
-    case CUBLAS_STATUS_NOT_INITIALIZED:
-        return LOT_NO_DRIVER;
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-        return LOT_UNSUPPORTED;
-    case CUBLAS_STATUS_EXECUTION_FAILED:
-        return LOT_DEVICE_FAULT;
-    default:
-        return LOT_INTERNAL;
-    }
-}
-
 /* Where the context has a fault, the library only says that it could not run; and its runtime is a copy of
  * its own, so that ours may not have heard of the fault yet: waiting for the stream brings it out. */
 static cudaError_t fault_behind(const lot_device *device, cublasStatus_t code)
 {
     cudaError_t behind = cudaGetLastError();
 
-    if (behind == cudaSuccess && device != NULL &&
-        (code == CUBLAS_STATUS_EXECUTION_FAILED || code == CUBLAS_STATUS_INTERNAL_ERROR)) {
+    if (behind == cudaSuccess && device != NULL && lot_status_of_blas((int)code, true) == LOT_DEVICE_FAULT) {
         behind = cudaStreamSynchronize(device->stream);
         (void)cudaGetLastError();
     }
@@ -139,6 +111,6 @@ lot_status lot_blas_check(const lot_device *device, lot_error *error, const char
     behind = fault_behind(device, code);
     if (behind != cudaSuccess)
         return device_error(device, error, call, behind);
-    return lot_error_set(error, status_of_blas(code), call, (int64_t)code, "%s: %s", call,
-                         cublasLtGetStatusName(code));
+    return lot_error_set(error, lot_status_of_blas((int)code, device != NULL), call, (int64_t)code, "%s: %s",
+                         call, cublasLtGetStatusName(code));
 }

@@ -69,6 +69,12 @@ lot_status lot_cuda_check(const lot_device *device, lot_error *error, const char
 lot_status lot_blas_check(const lot_device *device, lot_error *error, const char *expression,
                           cublasStatus_t code);
 
+/* What a code of the runtime and of cuBLASLt means, before or after a device is open (cuda_codes.h), and a
+ * result of NVML: LOT_OK where it says nothing of the device as a whole. */
+lot_status lot_status_of_runtime(int code, bool open);
+lot_status lot_status_of_blas(int code, bool open);
+lot_status lot_status_of_nvml(int result);
+
 /* ---- cuda_device.c ---- */
 
 lot_status lot_cuda_enumerate(lot_device_list *list, lot_error *error);

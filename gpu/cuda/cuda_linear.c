@@ -233,9 +233,12 @@ static lot_status time_plan(lot_device *device, const lot_plan *plan, const lot_
     return status;
 }
 
-/* A candidate that cannot run here is passed over; a fault of the device ends the search. */
-static bool only_refused(lot_status status)
+/* A candidate that cannot run here is passed over; a fault of the device ends the search. The library's word
+ * for a fault may be about the candidate alone: then the stream still works. */
+static bool only_refused(const lot_device *device, lot_status status)
 {
+    if (status == LOT_DEVICE_FAULT)
+        return cudaStreamSynchronize(device->stream) == cudaSuccess;
     return status == LOT_UNSUPPORTED || status == LOT_INTERNAL;
 }
 
@@ -254,7 +257,7 @@ static lot_status time_all(lot_device *device, lot_plan *plan, const lot_trial *
         plan->workspace = trial->workspace;
         plan->workspace_bytes = results[i].workspaceSize;
         status = time_plan(device, plan, trial, &milliseconds, error);
-        if (status != LOT_OK && !only_refused(status))
+        if (status != LOT_OK && !only_refused(device, status))
             return status;
         if (status != LOT_OK)
             continue;

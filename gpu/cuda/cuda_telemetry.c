@@ -149,7 +149,7 @@ static void store(const reading *what, char *record, unsigned value)
 }
 
 /* Reads a table into a record. Reasons go to *absences where that is not NULL. Returns NVML's result where
- * the GPU has gone, else success. */
+ * it says that the GPU can no longer be used, else success. */
 static int read_table(const lot_sensors *sensors, const reading *table, size_t count, void *record,
                       lot_absences *absences)
 {
@@ -163,7 +163,7 @@ static int read_table(const lot_sensors *sensors, const reading *table, size_t c
             store(&table[i], record, value);
         else
             absent_result(sensors, absences, table[i].field, table[i].function, result);
-        if (result == LOT_NVML_GPU_IS_LOST)
+        if (lot_status_of_nvml(result) != LOT_OK)
             lost = result;
     }
     return lost;
@@ -656,9 +656,13 @@ lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, 
     if (sensors->nvml == NULL)
         return LOT_OK;
     result = read_row(sensors, telemetry, NULL);
-    if (result == LOT_NVML_GPU_IS_LOST)
-        return lot_error_set(error, LOT_DEVICE_LOST, "nvmlDeviceGetPowerUsage", result,
-                             "NVML says that GPU %s is lost", device->identity.uuid);
+    if (lot_status_of_nvml(result) != LOT_OK) {
+        char reason[192];
+
+        lot_nvml_reason(sensors->nvml, LOT_NVML_POWER, result, reason, sizeof reason);
+        return lot_error_set(error, lot_status_of_nvml(result), "nvmlDeviceGetPowerUsage", result,
+                             "NVML says of GPU %s: %s", device->identity.uuid, reason);
+    }
     read_cumulative(sensors, &ended, NULL);
     store_growth(&sensors->begun, &ended, telemetry);
     return LOT_OK;
