@@ -29,7 +29,7 @@ static lot_status look_up(const code_row *rows, size_t count, int code, bool ope
 lot_status lot_status_of_runtime(int code, bool open)
 {
     return look_up(runtime_codes, sizeof runtime_codes / sizeof runtime_codes[0], code, open,
-                   open ? LOT_DEVICE_FAULT : LOT_NO_DRIVER); /* as of cudaErrorUnknown */
+                   LOT_DEVICE_FAULT);
 }
 
 lot_status lot_status_of_blas(int code, bool open)

@@ -247,6 +247,14 @@ static lot_status host_digest(lot_device *device, const void *pointer, int64_t b
     return LOT_OK;
 }
 
+static lot_status host_compare(lot_device *device, const void *a, const void *b, int64_t count,
+                               lot_dtype dtype, int64_t *differing, int64_t *first, lot_error *error)
+{
+    (void)error;
+    lot_host_values_compare(a, b, count, dtype, device->threads, differing, first);
+    return LOT_OK;
+}
+
 static lot_status host_sync(lot_device *device, lot_error *error)
 {
     const dnnl_status_t code = dnnl_stream_wait(device->stream);
@@ -306,4 +314,5 @@ const lot_device_module lot_device_table = {
     .counters = host_counters,
     .reset_peaks = host_reset_peaks,
     .memory_used = host_memory_used,
+    .compare = host_compare,
 };

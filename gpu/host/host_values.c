@@ -85,3 +85,29 @@ void lot_host_values_digest(const void *data, int64_t bytes, lot_dtype dtype, in
     *digest = sum + (uint64_t)bytes;
     *finite = bad == 0;
 }
+
+/* Equal pieces are the rule, so only the unequal ones are looked at element by element. */
+void lot_host_values_compare(const void *a, const void *b, int64_t count, lot_dtype dtype, int threads,
+                             int64_t *differing, int64_t *first)
+{
+    const int64_t chunks = (count + CHUNK - 1) / CHUNK;
+    const size_t item = lot_dtype_bytes(dtype);
+    const char *p = a, *q = b;
+    int64_t total = 0, least = INT64_MAX;
+
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total) reduction(min : least)   \
+    if (threads > 1 && count >= PARALLEL_FROM)
+    for (int64_t chunk = 0; chunk < chunks; chunk++) {
+        const int64_t begin = chunk * CHUNK, end = count - begin < CHUNK ? count : begin + CHUNK;
+
+        if (memcmp(p + (size_t)begin * item, q + (size_t)begin * item, (size_t)(end - begin) * item) == 0)
+            continue;
+        for (int64_t i = begin; i < end; i++)
+            if (memcmp(p + (size_t)i * item, q + (size_t)i * item, item) != 0) {
+                total++;
+                least = i < least ? i : least;
+            }
+    }
+    *differing = total;
+    *first = total == 0 ? LOT_NULL_I64 : least;
+}

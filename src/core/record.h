@@ -129,6 +129,8 @@ typedef struct lot_outcome {
     X(I64, device_used_bytes, 0, "By", "in use on the whole device after, whoever uses it")                  \
     X(STR, digest, 17, "", "digest of the whole output; of the first deviating pass where several")          \
     X(I64, digests_differing, 0, "", "passes in this row whose digest is not the rank's first")              \
+    X(I64, elements_differing, 0, "", "soak: elements of that pass's output that another pass's lacks")      \
+    X(I64, first_element_differing, 0, "", "soak: index of the first of them")                               \
     X(BOOL, finite, 0, "", "no NaN and no infinity in the output")
 
 typedef struct lot_phase {

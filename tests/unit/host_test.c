@@ -156,6 +156,34 @@ static uint64_t expected_digest(const uint8_t *data, size_t bytes)
     return sum;
 }
 
+/* Elements that differ lie where the test put them, at the borders of what a thread takes at once. */
+static void test_compare_counts_and_finds_the_first(void **state)
+{
+    fixture *f = *state;
+    static const int64_t places[] = {0, 1, 16383, 16384, 99999, 100000};
+    const int64_t count = 100001, places_count = sizeof places / sizeof places[0];
+
+    for (lot_dtype dtype = LOT_FLOAT32; dtype < LOT_DTYPE_COUNT; dtype++) {
+        const size_t item = lot_dtype_bytes(dtype), bytes = (size_t)count * item;
+        unsigned char *a = allocate(f, (int64_t)bytes), *b = allocate(f, (int64_t)bytes);
+        int64_t differing = 7, first = 7;
+
+        memset(a, 0x11, bytes);
+        memset(b, 0x11, bytes);
+        assert_int_equal(f->module->compare(f->device, a, b, count, dtype, &differing, &first, &f->error),
+                         LOT_OK);
+        assert_true(differing == 0 && first == -1);
+        for (int64_t i = places_count - 1; i >= 0; i--) {
+            b[(size_t)places[i] * item + item - 1] ^= 1;
+            assert_int_equal(f->module->compare(f->device, a, b, count, dtype, &differing, &first, &f->error),
+                             LOT_OK);
+            assert_true(differing == places_count - i && first == places[i]);
+        }
+        f->module->free(f->device, a);
+        f->module->free(f->device, b);
+    }
+}
+
 static void test_digest_is_the_definition(void **state)
 {
     fixture *f = *state;
@@ -716,6 +744,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_values_are_the_definition),
         TEST(test_digest_is_the_definition),
+        TEST(test_compare_counts_and_finds_the_first),
         TEST(test_digest_sees_nonfinite),
         TEST(test_layer_against_float64),
         TEST(test_packed_layers_against_float64),

@@ -10,7 +10,7 @@ FAULTS = {
     2: ("sticky:at=9", "device-fault", "cudaErrorIllegalAddress"),
     3: ("ecc:at=9", "device-ecc", "cudaErrorECCUncorrectable"),
     4: ("lost:at=200", "device-lost", "cuda"),
-    5: ("flip-gemm:at=5,byte=8,bit=6", "wrong-result", "differ"),
+    5: ("flip-gemm:at=5,byte=8,bit=6", "wrong-result", "another output"),
     6: ("nan:at=5,element=3", "wrong-result", ""),
 }
 
@@ -60,6 +60,26 @@ class OneFault(unittest.TestCase):
         self.assertEqual((1, "ok", "wrong-result"), (run.status, run.outcome(0), run.outcome(1)), run.err)
         verification = run.records[1]["verification"]
         self.assertEqual((0, False), (verification["digests_differing"], verification["reference_passed"]))
+
+    def soak_row(self, fault):
+        """The soak's row that deviates: its passes begin with the eleventh product."""
+        run = measure("--soak", "1s", "--memory", "0.01", "--width", "64", faults=fault, MEM="1G", NOISE=0)
+        self.assertEqual((1, "wrong-result"), (run.status, run.outcome(0)), run.err)
+        rows = [row for row in run.records[0]["phases"] if row["phase"] == "soak"]
+        deviating = [row for row in rows if row["digests_differing"] > 0]
+        self.assertEqual(1, len(deviating))
+        for row in run.records[0]["phases"]:
+            if row not in deviating:
+                self.assertEqual((None, None), (row["elements_differing"], row["first_element_differing"]))
+        return deviating[0]
+
+    def test_soak_says_where_an_output_deviates(self):
+        # A bit of the output, in its byte 8: the third float alone. A bit of the activation: the row behind it.
+        one = self.soak_row("flip-gemm:at=16,byte=8,bit=6")
+        self.assertEqual((1, 2), (one["elements_differing"], one["first_element_differing"]))
+        many = self.soak_row("flip-gemm:at=17,byte=11,bit=6")
+        self.assertTrue(32 < many["elements_differing"] <= 64, many)
+        self.assertLess(many["first_element_differing"], 64)
 
     def test_library_fails(self):
         run = measure(ranks=2, faults="gemm-status:at=3,code=13,rank=1")

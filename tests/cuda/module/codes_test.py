@@ -57,12 +57,12 @@ class Runtime(unittest.TestCase):
     def test_before_and_after(self):
         for code, before, after in ((100, "no-device", "device-lost"), (101, "no-device", "device-lost"),
                                     (46, "device-busy", "device-lost"), (2, "device-memory", "device-memory"),
-                                    (999, "no-driver", "device-fault"), (214, "device-ecc", "device-ecc"),
+                                    (999, "device-fault", "device-fault"), (214, "device-ecc", "device-ecc"),
                                     (1, "internal", "internal"), (909, "timeout", "timeout")):
             self.assertEqual([before, after], self.status[code][1:], code)
 
     def test_a_code_of_a_newer_library(self):
-        self.assertEqual(["unlisted", "no-driver", "device-fault"], ask("runtime", [7777])[7777])
+        self.assertEqual(["unlisted", "device-fault", "device-fault"], ask("runtime", [7777])[7777])
 
 
 class Blas(unittest.TestCase):
