@@ -140,7 +140,7 @@
     X(913, ErrorFunctionNotLoaded, LOT_INTERNAL, LOT_INTERNAL)                                               \
     X(914, ErrorInvalidResourceType, LOT_INTERNAL, LOT_INTERNAL)                                             \
     X(915, ErrorInvalidResourceConfiguration, LOT_INTERNAL, LOT_INTERNAL)                                    \
-    X(999, ErrorUnknown, LOT_DEVICE_FAULT, LOT_DEVICE_FAULT)                                                    \
+    X(999, ErrorUnknown, LOT_DEVICE_FAULT, LOT_DEVICE_FAULT)                                                 \
     X(10000, ErrorApiFailureBase, LOT_INTERNAL, LOT_INTERNAL)
 
 /* X(number, name without "CUBLAS_STATUS_", status before open, status afterwards). Where a context has a

@@ -308,6 +308,8 @@ void lot_cuda_close(lot_device *device)
         return;
     if (device->stream != NULL) {
         (void)cudaStreamSynchronize(device->stream);
+        while (device->plans != NULL)
+            lot_cuda_plan_free(device, device->plans);
         (void)cudaFree(device->flush);
         lot_values_close(device);
         if (device->blas != NULL)

@@ -12,10 +12,17 @@
 #include "gpu/device.h"
 
 /* The counted memory: a pool of the runtime, or, where the device has none, cudaMalloc and our own counts. */
+typedef struct lot_pool_block {
+    void *pointer;
+    int64_t bytes;
+} lot_pool_block;
+
 typedef struct lot_pool {
-    cudaMemPool_t pool; /* NULL: cudaMalloc */
-    struct lot_pool_block *blocks;
-    lot_counters counted; /* of the blocks */
+    cudaMemPool_t pool;     /* NULL: cudaMalloc */
+    lot_pool_block *blocks; /* what is out: close gives it back */
+    size_t count;
+    size_t capacity;
+    lot_counters counted; /* of the blocks, without a pool */
     int64_t granularity_bytes;
     int64_t reserve_step_bytes;
 } lot_pool;
@@ -50,7 +57,8 @@ struct lot_device {
     cudaEvent_t stopped;
     lot_staging staging;
     lot_scratch scratch;
-    void *flush; /* l2_bytes, taken at the first flush, outside the counted pool */
+    lot_plan *plans; /* that were not freed yet */
+    void *flush;     /* l2_bytes, taken at the first flush, outside the counted pool */
     struct lot_sensors *sensors;
     lot_device_facts identity; /* as enumerate saw it */
 };

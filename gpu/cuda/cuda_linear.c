@@ -20,6 +20,8 @@
 #define TUNE_SCALE      1.0f
 
 struct lot_plan {
+    lot_plan *next; /* of the device's plans */
+    lot_plan *previous;
     lot_linear linear;
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t weights;
@@ -376,6 +378,10 @@ lot_status lot_cuda_plan(lot_device *device, const lot_linear *linear, lot_plan 
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
     made->linear = *linear;
+    made->next = device->plans;
+    if (made->next != NULL)
+        made->next->previous = made;
+    device->plans = made;
     status = describe_operation(device, made, error);
     if (status == LOT_OK)
         status = choose(device, made, error);
@@ -392,6 +398,12 @@ void lot_cuda_plan_free(lot_device *device, lot_plan *plan)
 {
     if (plan == NULL)
         return;
+    if (plan->previous != NULL)
+        plan->previous->next = plan->next;
+    else
+        device->plans = plan->next;
+    if (plan->next != NULL)
+        plan->next->previous = plan->previous;
     lot_cuda_free(device, plan->workspace);
     if (plan->output != NULL)
         (void)cublasLtMatrixLayoutDestroy(plan->output);

@@ -10,11 +10,40 @@
 
 #include "gpu/cuda/cuda_internal.h"
 
-typedef struct lot_pool_block {
-    struct lot_pool_block *next;
-    void *pointer;
-    int64_t bytes;
-} lot_pool_block;
+#define BLOCKS_FIRST                                                                                         \
+    64 /* more than a measurement has at one time: no allocation of ours within a timed span */
+
+/* ---- what is out ---- */
+
+/* Room for one more block. */
+static lot_status make_room(lot_pool *pool, lot_error *error)
+{
+    const size_t capacity = pool->capacity == 0 ? BLOCKS_FIRST : 2 * pool->capacity;
+    lot_pool_block *blocks;
+
+    if (pool->count < pool->capacity)
+        return LOT_OK;
+    blocks = realloc(pool->blocks, capacity * sizeof *blocks);
+    if (blocks == NULL)
+        return lot_error_set(error, LOT_MEMORY, "realloc", 0, "the host is out of memory");
+    pool->blocks = blocks;
+    pool->capacity = capacity;
+    return LOT_OK;
+}
+
+/* Takes the block off the list; what was taken last is mostly given back first. */
+static lot_pool_block take_off(lot_pool *pool, const void *pointer)
+{
+    size_t i = pool->count;
+    lot_pool_block block;
+
+    while (i > 0 && pool->blocks[i - 1].pointer != pointer)
+        i--;
+    assert(i > 0);
+    block = pool->blocks[i - 1];
+    pool->blocks[i - 1] = pool->blocks[--pool->count];
+    return block;
+}
 
 /* ---- the runtime's pool ---- */
 
@@ -121,47 +150,21 @@ lot_status lot_pool_open(lot_device *device, lot_error *error)
     return status;
 }
 
-/* ---- counted cudaMalloc ---- */
+/* ---- counted cudaMalloc: nothing is kept back ---- */
 
-static lot_status block_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
+static void count_taken(lot_counters *counted, int64_t bytes)
 {
-    lot_counters *counted = &device->pool.counted;
-    lot_pool_block *block = malloc(sizeof *block);
-    lot_status status;
-
-    if (block == NULL)
-        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "the host is out of memory");
-    status = LOT_CUDA(device, error, cudaMalloc(&block->pointer, (size_t)bytes));
-    if (status != LOT_OK) {
-        free(block);
-        return status;
-    }
-    block->bytes = bytes;
-    block->next = device->pool.blocks;
-    device->pool.blocks = block;
     counted->allocated_bytes += bytes;
-    counted->reserved_bytes = counted->allocated_bytes; /* nothing is kept back */
+    counted->reserved_bytes = counted->allocated_bytes;
     if (counted->allocated_bytes > counted->allocated_peak_bytes)
         counted->allocated_peak_bytes = counted->allocated_bytes;
     counted->reserved_peak_bytes = counted->allocated_peak_bytes;
-    *pointer = block->pointer;
-    return LOT_OK;
 }
 
-static void block_free(lot_device *device, void *pointer)
+static void count_freed(lot_counters *counted, int64_t bytes)
 {
-    lot_pool_block **at = &device->pool.blocks;
-    lot_pool_block *block;
-
-    while (*at != NULL && (*at)->pointer != pointer)
-        at = &(*at)->next;
-    block = *at;
-    assert(block != NULL);
-    *at = block->next;
-    device->pool.counted.allocated_bytes -= block->bytes;
-    device->pool.counted.reserved_bytes = device->pool.counted.allocated_bytes;
-    (void)cudaFree(pointer);
-    free(block);
+    counted->allocated_bytes -= bytes;
+    counted->reserved_bytes = counted->allocated_bytes;
 }
 
 /* ---- what the module offers ---- */
@@ -183,31 +186,43 @@ static lot_status too_little(lot_device *device, int64_t bytes, lot_error *error
 
 lot_status lot_cuda_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
 {
-    lot_status status;
+    lot_pool *pool = &device->pool;
     void *taken = NULL;
+    lot_status status = make_room(pool, error);
 
     assert(bytes > 0);
-    if (device->pool.pool == NULL)
-        status = block_alloc(device, bytes, &taken, error);
+    if (status != LOT_OK)
+        return status;
+    if (pool->pool == NULL)
+        status = LOT_CUDA(device, error, cudaMalloc(&taken, (size_t)bytes));
     else
         status = LOT_CUDA(device, error,
-                          cudaMallocFromPoolAsync(&taken, (size_t)bytes, device->pool.pool, device->stream));
+                          cudaMallocFromPoolAsync(&taken, (size_t)bytes, pool->pool, device->stream));
     if (status == LOT_DEVICE_MEMORY)
         return too_little(device, bytes, error);
-    if (status == LOT_OK)
-        *pointer = taken;
-    return status;
+    if (status != LOT_OK)
+        return status;
+    pool->blocks[pool->count++] = (lot_pool_block){.pointer = taken, .bytes = bytes};
+    if (pool->pool == NULL)
+        count_taken(&pool->counted, bytes);
+    *pointer = taken;
+    return LOT_OK;
 }
 
 /* A failure here is one of earlier work and comes back at the next call. */
 void lot_cuda_free(lot_device *device, void *pointer)
 {
+    lot_pool_block block;
+
     if (pointer == NULL)
         return;
-    if (device->pool.pool == NULL)
-        block_free(device, pointer);
-    else
+    block = take_off(&device->pool, pointer);
+    if (device->pool.pool != NULL) {
         (void)cudaFreeAsync(pointer, device->stream);
+        return;
+    }
+    count_freed(&device->pool.counted, block.bytes);
+    (void)cudaFree(pointer);
 }
 
 lot_status lot_cuda_counters(lot_device *device, lot_counters *counters, lot_error *error)
@@ -227,11 +242,16 @@ lot_status lot_cuda_reset_peaks(lot_device *device, lot_error *error)
     return LOT_OK;
 }
 
+/* A pool that still has something out would live on in the context. */
 void lot_pool_close(lot_device *device)
 {
-    while (device->pool.blocks != NULL)
-        block_free(device, device->pool.blocks->pointer);
-    if (device->pool.pool != NULL)
-        (void)cudaMemPoolDestroy(device->pool.pool);
-    device->pool.pool = NULL;
+    lot_pool *pool = &device->pool;
+
+    while (pool->count > 0)
+        lot_cuda_free(device, pool->blocks[pool->count - 1].pointer);
+    (void)cudaStreamSynchronize(device->stream);
+    if (pool->pool != NULL)
+        (void)cudaMemPoolDestroy(pool->pool);
+    pool->pool = NULL;
+    free(pool->blocks);
 }

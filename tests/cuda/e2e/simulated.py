@@ -41,6 +41,8 @@ def environment(devices=2, faults="", libraries=SIMULATOR, **settings):
                 OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
     if faults:
         kept["GPULOT_CUDASIM_FAULT"] = faults
+    else:
+        kept["GPULOT_CUDASIM_LEAKS"] = "1"  # what the program takes, it gives back, or it ends with 97
     for name, value in settings.items():
         kept[name if name.startswith("CUDA_") or name.startswith("GPULOT_") else f"GPULOT_CUDASIM_{name}"] = str(value)
     return kept

@@ -137,6 +137,29 @@ static void test_open_refuses_other_ordinals(void **state)
     f->module->close(NULL);
 }
 
+/* close gives back what the caller left: more blocks than the module first has room for, and plans. Over the
+ * simulator the end of the process finds what is left. */
+static void test_close_frees_what_is_left(void **state)
+{
+    fixture *f = *state;
+    const lot_linear linear = {.rows = 8, .in_features = 32, .out_features = 16, .dtype = LOT_FLOAT32};
+    void *blocks[200];
+    lot_plan *plans[3];
+    lot_plan_facts facts;
+    lot_counters counters;
+
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        blocks[i] = fixture_alloc(f, 512);
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++)
+        WORKS(f, f->module->plan(f->device, &linear, &plans[i], &facts, &f->error));
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i += 2)
+        f->module->free(f->device, blocks[i]);
+    f->module->plan_free(f->device, plans[1]);
+    WORKS(f, f->module->sync(f->device, &f->error));
+    WORKS(f, f->module->counters(f->device, &counters, &f->error));
+    assert_true(counters.allocated_bytes >= 100 * 512);
+}
+
 /* ---- values ---- */
 
 /* Compares device memory with the generator, element by element. */
@@ -657,6 +680,7 @@ int main(void)
         WITH_DEVICE(test_reasons_end_at_the_capacity),
         WITH_DEVICE(test_supports),
         WITH_DEVICE(test_open_refuses_other_ordinals),
+        WITH_DEVICE(test_close_frees_what_is_left),
         WITH_DEVICE(test_values_are_the_generators),
         WITH_DEVICE(test_build_in_many_stages),
         WITH_DEVICE(test_digest_is_the_definition),

@@ -13,6 +13,7 @@
 #define SIM_MAX_GPUS      16
 #define SIM_MAX_SLICES    7
 #define SIM_MAX_UNITS     (SIM_MAX_GPUS * SIM_MAX_SLICES)
+#define SIM_EXIT_LEAKS    97     /* something was never given back, and LEAKS is set */
 #define SIM_EXIT_BAD      98     /* a setting that cannot be understood */
 #define SIM_EXIT_REFUSED  99     /* a real driver is present */
 #define SIM_PCI_DOMAIN    0x5349 /* "SI": no real machine has this domain */

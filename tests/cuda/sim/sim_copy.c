@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_leaks.h"
 #include "sim_memory.h"
 #include "sim_pool.h"
 #include "sim_stream.h"
@@ -132,6 +133,8 @@ static cudaError_t host_alloc(const char *call, void **pointer, size_t size)
     error = memory != NULL ? pin(memory, size, true) : cudaErrorMemoryAllocation;
     if (error == cudaSuccess)
         *pointer = memory;
+    if (error == cudaSuccess)
+        sim_count(SIM_PINNED, 1);
     else
         free(memory);
     return sim_leave(error);
@@ -161,6 +164,7 @@ cudaError_t cudaFreeHost(void *pointer)
     if (!unpin(pointer, true))
         return sim_leave(error != cudaSuccess ? error : cudaErrorInvalidValue);
     free(pointer);
+    sim_count(SIM_PINNED, -1);
     return sim_leave(error != cudaSuccess ? error : device->sticky);
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim_leaks.h"
 #include "sim_memory.h"
 #include "sim_pool.h"
 #include "sim_stream.h"
@@ -67,12 +68,25 @@ __attribute__((constructor)) static void loaded(void)
 
 __attribute__((destructor)) static void unloaded(void)
 {
+    int context = 1;
+    int left = 0;
+
     sim_fault_report();
     if (!sim_config_get()->leaks)
         return;
-    for (int i = 0; i < SIM_MAX_UNITS; i++)
-        if (devices[i].ready)
-            sim_memory_report_leaks(&devices[i]);
+    for (int i = 0; i < SIM_MAX_UNITS; i++) {
+        if (!devices[i].ready)
+            continue;
+        if (devices[i].sticky == cudaSuccess)
+            left += sim_memory_report_leaks(&devices[i]);
+        else
+            context = 0;
+    }
+    left += sim_report_left(context);
+    if (left == 0)
+        return;
+    (void)fflush(NULL);
+    _exit(SIM_EXIT_LEAKS);
 }
 
 /* ---- log and lock ---- */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_leaks.h"
 #include "sim_lt.h"
 #include "sim_stream.h"
 
@@ -35,6 +36,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
         return CUBLAS_STATUS_ALLOC_FAILED;
     made->magic = HANDLE_MAGIC;
     *handle = (cublasLtHandle_t)(void *)made;
+    sim_count(SIM_LT_HANDLE, 1);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -49,6 +51,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
     if (!is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     free(handle);
+    sim_count(SIM_LT_HANDLE, -1);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -196,6 +199,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
     *layout = calloc(1, sizeof **layout);
     if (*layout == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
+    sim_count(SIM_LT_LAYOUT, 1);
     return cublasLtMatrixLayoutInit_internal(*layout, sizeof **layout, type, rows, columns, leading);
 }
 
@@ -203,6 +207,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 {
     sim_log(__func__);
     free(layout);
+    sim_count(SIM_LT_LAYOUT, -1);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -259,6 +264,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *operation, cublasC
     *operation = calloc(1, sizeof **operation);
     if (*operation == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
+    sim_count(SIM_LT_OPERATION, 1);
     return cublasLtMatmulDescInit_internal(*operation, sizeof **operation, compute_type, scale_type);
 }
 
@@ -266,6 +272,7 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
 {
     sim_log(__func__);
     free(operation);
+    sim_count(SIM_LT_OPERATION, -1);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -316,6 +323,7 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *prefer
     *preference = calloc(1, sizeof **preference);
     if (*preference == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
+    sim_count(SIM_LT_PREFERENCE, 1);
     return cublasLtMatmulPreferenceInit_internal(*preference, sizeof **preference);
 }
 
@@ -323,6 +331,7 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
 {
     sim_log(__func__);
     free(preference);
+    sim_count(SIM_LT_PREFERENCE, -1);
     return CUBLAS_STATUS_SUCCESS;
 }
 

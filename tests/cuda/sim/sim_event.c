@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "sim_leaks.h"
 #include "sim_pool.h"
 #include "sim_stream.h"
 
@@ -27,6 +28,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
     made->device = device;
     made->flags = flags;
     *event = made;
+    sim_count(SIM_EVENT, 1);
     return sim_leave(cudaSuccess);
 }
 
@@ -43,6 +45,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
     if (!is_event(event))
         return sim_leave(error != cudaSuccess ? error : cudaErrorInvalidResourceHandle);
+    sim_count(SIM_EVENT, -1);
     event->magic = 0; /* kept, not freed: its record may still be queued, and a second use is an error */
     event->next = buried;
     buried = event;

@@ -271,12 +271,17 @@ void *sim_memory_check(sim_device *device, const void *pointer, size_t length, c
     return why == NULL ? sim_memory_alias(pointer) : NULL;
 }
 
-void sim_memory_report_leaks(const sim_device *device)
+int sim_memory_report_leaks(const sim_device *device)
 {
+    int found = 0;
+
     for (size_t i = 0; i < device->window.block_count; i++) {
         const sim_block *block = &device->window.blocks[i];
 
-        if (block->live && !block->freeing)
+        if (block->live && !block->freeing) {
             sim_say("device %d: %zu bytes were never freed", device->unit.gpu, block->size);
+            found++;
+        }
     }
+    return found;
 }

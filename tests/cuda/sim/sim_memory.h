@@ -43,8 +43,8 @@ void *sim_memory_check(sim_device *device, const void *pointer, size_t length, c
 /* Runs `run(argument)`; false where it touched memory that is not there. Needs no lock. */
 bool sim_memory_guarded(void (*run)(void *argument), void *argument);
 
-/* One line for every block that was never freed. */
-void sim_memory_report_leaks(const sim_device *device);
+/* One line for every block that was never freed; how many there are. */
+int sim_memory_report_leaks(const sim_device *device);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim_leaks.h"
+
 #define HANDLE_STEP 16 /* handle = (GPU + 1) * step + slice + 1 */
 
 static int initialised; /* counts nvmlInit_v2 */
@@ -113,12 +115,14 @@ NVML_WITH(nvmlInit_v2, (void), (), false)
     if (fault != NULL)
         return fault->code;
     initialised++;
+    sim_count(SIM_NVML, 1);
     return NVML_OK;
 }
 
 NVML(nvmlShutdown, (void), ())
 {
     initialised--;
+    sim_count(SIM_NVML, -1);
     return NVML_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_leaks.h"
 #include "sim_memory.h"
 #include "sim_stream.h"
 
@@ -171,6 +172,8 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
     error = sim_device_ready(home);
     if (error == cudaSuccess)
         *pool = new_pool(home, properties->maxSize);
+    if (error == cudaSuccess)
+        sim_count(SIM_POOL, 1);
     return sim_leave(error);
 }
 
@@ -195,6 +198,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     }
     if (device->current_pool == pool)
         device->current_pool = device->default_pool;
+    sim_count(SIM_POOL, -1);
     pool->magic = 0; /* kept, not freed: a second use is an error and not a crash */
     pool->next = buried;
     buried = pool;

@@ -1,4 +1,5 @@
 #include "sim_stream.h"
+#include "sim_leaks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,8 @@ static cudaError_t create(const char *call, cudaStream_t *stream, unsigned flags
 
     if (error == cudaSuccess)
         *stream = new_stream(device, flags, priority);
+    if (error == cudaSuccess)
+        sim_count(SIM_STREAM, 1);
     return sim_leave(error);
 }
 
@@ -340,6 +343,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
             break;
         }
     }
+    sim_count(SIM_STREAM, -1);
     stream->magic = 0; /* kept, not freed: a second use is an error and not a crash */
     stream->next = buried;
     buried = stream;

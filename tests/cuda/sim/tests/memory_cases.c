@@ -196,6 +196,35 @@ static void pool_limits(void)
     EXPECT(cudaErrorInvalidValue, cudaMemPoolCreate(&small, &properties));
 }
 
+/* With LEAKS the end of the process must name each of them: memory of both kinds, a pool, an event, a stream
+ * and page-locked memory. */
+static void leaves_all(void)
+{
+    cudaMemPool_t pool = make_pool();
+    cudaStream_t stream = NULL;
+    cudaEvent_t event = NULL;
+    void *memory = NULL, *pooled = NULL, *pinned = NULL;
+
+    OK(cudaMalloc(&memory, 111));
+    OK(cudaMallocFromPoolAsync(&pooled, 222, pool, NULL));
+    OK(cudaMemPoolDestroy(pool)); /* what is out stays out */
+    pool = make_pool();
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&event));
+    OK(cudaHostAlloc(&pinned, 333, cudaHostAllocDefault));
+}
+
+static void leaves_nothing(void)
+{
+    cudaStream_t stream = NULL;
+    void *memory = NULL;
+
+    OK(cudaMalloc(&memory, 111));
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
+
 const sim_case memory_cases[] = {{"copies", copies},
                                  {"wrong_use", wrong_use},
                                  {"overrun", overrun},
@@ -207,4 +236,6 @@ const sim_case memory_cases[] = {{"copies", copies},
                                  {"pool_reuse", pool_reuse},
                                  {"pool_threshold", pool_threshold},
                                  {"pool_limits", pool_limits},
+                                 {"leaves_all", leaves_all},
+                                 {"leaves_nothing", leaves_nothing},
                                  {NULL, NULL}};
