@@ -306,7 +306,8 @@ typedef struct notation {
     const char *start;
     bool negative;
     uint64_t digits;
-    int count; /* of digits, zeros in front left out; where there are more than 19, `digits` is not theirs */
+    size_t
+        count; /* of digits, zeros in front left out; where there are more than 19, `digits` is not theirs */
     int64_t exponent;
 } notation;
 
@@ -318,16 +319,22 @@ static bool is_digit(const lot_json_reader *reader)
 /* Takes digits, at least one. */
 static bool take_digits(lot_json_reader *reader, notation *number)
 {
-    if (!is_digit(reader))
-        return false;
-    for (; is_digit(reader); reader->at++) {
-        const uint64_t digit = (uint64_t)(*reader->at - '0');
+    const char *at = reader->at;
+    uint64_t digits = number->digits;
+    size_t count = number->count;
 
-        if (number->count < 19)
-            number->digits = number->digits * 10 + digit;
-        if ((number->count > 0 || digit > 0) && number->count < 100)
-            number->count++;
+    for (; at < reader->end && *at >= '0' && *at <= '9'; at++) {
+        const uint64_t digit = (uint64_t)(*at - '0');
+
+        if (count < 19)
+            digits = digits * 10 + digit;
+        count += count > 0 || digit > 0 ? 1 : 0;
     }
+    if (at == reader->at)
+        return false;
+    reader->at = at;
+    number->digits = digits;
+    number->count = count;
     return true;
 }
 
@@ -375,6 +382,16 @@ static int leading_zeros(uint64_t value)
     return __builtin_clzll(value);
 }
 
+/* 2^exponent, for normal numbers. */
+static double power_of_two(int exponent)
+{
+    const uint64_t bits = (uint64_t)(1023 + exponent) << 52;
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 /* digits / 10^power, rounded as IEEE 754 wants it; digits not 0, power from 1 to 27. By whole numbers:
  * 10^power is 5^power, which is below 2^63, times a power of two. Both sides are shifted until their highest
  * bits stand; their quotient with 62 bits behind the point has at least 62 bits, and whether anything is left
@@ -382,19 +399,42 @@ static int leading_zeros(uint64_t value)
 static double divide(uint64_t digits, int power)
 {
     __extension__ typedef unsigned __int128 wide;
-    uint64_t divisor = 1, quotient;
-    wide dividend;
-    int digits_shift, divisor_shift;
+    static const uint64_t powers_of_five[] = {UINT64_C(1),
+                                              UINT64_C(5),
+                                              UINT64_C(25),
+                                              UINT64_C(125),
+                                              UINT64_C(625),
+                                              UINT64_C(3125),
+                                              UINT64_C(15625),
+                                              UINT64_C(78125),
+                                              UINT64_C(390625),
+                                              UINT64_C(1953125),
+                                              UINT64_C(9765625),
+                                              UINT64_C(48828125),
+                                              UINT64_C(244140625),
+                                              UINT64_C(1220703125),
+                                              UINT64_C(6103515625),
+                                              UINT64_C(30517578125),
+                                              UINT64_C(152587890625),
+                                              UINT64_C(762939453125),
+                                              UINT64_C(3814697265625),
+                                              UINT64_C(19073486328125),
+                                              UINT64_C(95367431640625),
+                                              UINT64_C(476837158203125),
+                                              UINT64_C(2384185791015625),
+                                              UINT64_C(11920928955078125),
+                                              UINT64_C(59604644775390625),
+                                              UINT64_C(298023223876953125),
+                                              UINT64_C(1490116119384765625),
+                                              UINT64_C(7450580596923828125)};
+    const int digits_shift = leading_zeros(digits);
+    const int divisor_shift = leading_zeros(powers_of_five[power]);
+    const uint64_t divisor = powers_of_five[power] << divisor_shift;
+    const wide dividend = (wide)(digits << digits_shift) << 62;
+    const uint64_t quotient = (uint64_t)(dividend / divisor);
+    const uint64_t sticky = (wide)quotient * divisor != dividend ? 1 : 0;
 
-    for (int i = 0; i < power; i++)
-        divisor *= 5;
-    digits_shift = leading_zeros(digits);
-    divisor_shift = leading_zeros(divisor);
-    divisor <<= divisor_shift;
-    dividend = (wide)(digits << digits_shift) << 62;
-    quotient = (uint64_t)(dividend / divisor);
-    quotient |= dividend % divisor != 0 ? 1 : 0;
-    return ldexp((double)quotient, divisor_shift - digits_shift - 62 - power);
+    return (double)(quotient | sticky) * power_of_two(divisor_shift - digits_shift - 62 - power);
 }
 
 /* What is neither short nor simple is the C library's, which wants a terminated text. */
@@ -416,7 +456,7 @@ bool lot_json_read_number(lot_json_reader *reader, lot_json_figure *figure)
     notation number = {.digits = 0};
     double value;
 
-    if (lot_json_read_kind(reader) != LOT_JSON_NUMBER || !take_notation(reader, &number))
+    if (peek(reader) == '\0' || !take_notation(reader, &number))
         return fail(reader);
     if (number.count == 0)
         value = 0;
@@ -427,7 +467,7 @@ bool lot_json_read_number(lot_json_reader *reader, lot_json_figure *figure)
     else if (!convert(reader, &number, &value))
         return false;
     figure->value = number.negative ? -value : value;
-    figure->whole = value <= most && floor(value) == value;
+    figure->whole = value <= most && (double)(int64_t)value == value;
     figure->integer = figure->whole ? (int64_t)figure->value : 0;
     return true;
 }

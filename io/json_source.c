@@ -45,13 +45,13 @@ bool lot_json_source_integer(lot_json_source *source, int64_t *value)
     lot_json_figure figure;
     lot_json_piece piece;
     char digits[32];
+    const lot_json_kind kind = lot_json_read_kind(&source->in);
 
-    if (lot_json_read_kind(&source->in) == LOT_JSON_STRING)
+    if (kind == LOT_JSON_STRING)
         return lot_json_read_string(&source->in, &piece) &&
                lot_field_set(digits, sizeof digits, piece.text, piece.size) &&
                lot_parse_integer(digits, value);
-    if (lot_json_read_kind(&source->in) != LOT_JSON_NUMBER || !lot_json_read_number(&source->in, &figure) ||
-        !figure.whole)
+    if (kind != LOT_JSON_NUMBER || !lot_json_read_number(&source->in, &figure) || !figure.whole)
         return false;
     *value = figure.integer;
     return true;

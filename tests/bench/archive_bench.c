@@ -1,12 +1,13 @@
 /* How fast the archive takes in synthetic ranks through the real writer, and gives them back.
  *
- *     build/bench/archive_bench [--ranks N] [--rows R] [--folder DIR] [--cpu] [--limits SECONDS MIB]
+ *     build/bench/archive_bench [--ranks N] [--rows R] [--alone] [--folder DIR] [--cpu]
+ *                                [--limits SECONDS MIB]
  *
- * Prints one line a size (N/8, N/4, N/2, N ranks of R phase rows each, every size in a process of its own, so
- * that peak memory is its own): seconds that a rank spends on its JSON text, and that rank 0 spends on
- * reading it, on appending it and on finishing the file; the file; peak resident memory; seconds to read
- * devices and all rows. Exit status 1 where the largest size takes longer (read, append and finish) or more
- * memory than --limits. */
+ * Prints one line a size (N/8, N/4, N/2, N ranks of R phase rows each, with --alone the last only, every size
+ * in a process of its own, so that peak memory is its own): seconds that a rank spends on its JSON text, and
+ * that rank 0 spends on reading it, on appending it and on finishing the file; the file; peak resident
+ * memory; seconds to read devices and all rows. Exit status 1 where the largest size takes longer (read,
+ * append and finish) or more memory than --limits. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -197,6 +198,7 @@ int main(int argc, char **argv)
     int64_t ranks = 10000, rows = 100;
     double most_seconds = INFINITY, most_mib = INFINITY;
     const char *folder = "/tmp";
+    int64_t parts = 8;
     bench_result last = {0};
     clockid_t clock_id = CLOCK_MONOTONIC;
 
@@ -205,6 +207,8 @@ int main(int argc, char **argv)
             i++;
         else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc && lot_parse_integer(argv[i + 1], &rows))
             i++;
+        else if (strcmp(argv[i], "--alone") == 0)
+            parts = 1;
         else if (strcmp(argv[i], "--cpu") == 0)
             clock_id = CLOCK_PROCESS_CPUTIME_ID;
         else if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
@@ -218,7 +222,7 @@ int main(int argc, char **argv)
     printf("%8s %6s %9s %9s %8s %8s %9s %9s %9s %9s %9s %9s %9s\n", "ranks", "rows", "json s", "parse s",
            "append s", "finish s", "rank 0 s", "file MB", "B/rank", "peak MiB", "devices s", "rows s",
            "peak MiB");
-    for (int64_t part = 8; part >= 1; part /= 2)
+    for (int64_t part = parts; part >= 1; part /= 2)
         last = bench_size(folder, ranks / part, rows, clock_id);
     return rank0_seconds(&last) > most_seconds || last.write_peak_bytes / 1048576 > most_mib;
 }
