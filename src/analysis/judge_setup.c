@@ -9,6 +9,10 @@
 #include "analysis/setup.h"
 #include "core/count.h"
 #include "core/field.h"
+#include "core/ranges.h"
+
+/* NUMA distance of a node to itself (ACPI specification, SLIT). */
+#define NEAR_DISTANCE 10
 
 typedef struct value {
     char text[LOT_SETUP_VALUE_SIZE]; /* "" where it is not known */
@@ -141,11 +145,33 @@ static void judge_model(lot_case *c, size_t first, size_t end, value *values)
     judge_pcie(c, first, end, true, values);
 }
 
+/* The rank's CPUs or memory, at `nodes`, are not at the GPU's node. A CPU is at its own. */
+static void judge_nodes(lot_case *c, size_t gpu, const char *measure, const char *what, const char *nodes,
+                        int64_t distance)
+{
+    const lot_device_facts *d = &c->gpus[gpu].head->device;
+    char far[48] = "";
+    lot_finding *f;
+
+    if (strcmp(d->kind, "host") == 0 || d->numa_node < 0 || nodes[0] == '\0' ||
+        lot_ranges_hold(nodes, d->numa_node))
+        return;
+    if (distance >= 0)
+        (void)snprintf(far, sizeof far, ", distance %lld", (long long)distance);
+    f = lot_case_find(c, gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_RECORD, measure);
+    lot_finding_number(f, distance >= 0 ? (double)distance : NAN, NEAR_DISTANCE, "");
+    lot_finding_say(f, "its %s at NUMA node %s, the GPU at node %lld%s (%d is the same node)", what, nodes,
+                    (long long)d->numa_node, far, NEAR_DISTANCE);
+}
+
 /* What is wrong whatever the others have. */
 static void judge_alone(lot_case *c, size_t gpu)
 {
     const lot_device_facts *d = &c->gpus[gpu].head->device;
+    const lot_environment *e = &c->gpus[gpu].head->environment;
 
+    judge_nodes(c, gpu, "cpu_numa_nodes", "CPUs are", e->cpu_numa_nodes, e->device_cpu_distance);
+    judge_nodes(c, gpu, "memory_numa_nodes", "memory is", e->memory_numa_nodes, e->device_memory_distance);
     if (d->foreign_processes > 0) {
         lot_finding *f =
             lot_case_find(c, gpu, LOT_VERDICT_MISCONFIGURED, LOT_EVIDENCE_RECORD, "foreign_processes");

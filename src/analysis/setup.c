@@ -29,6 +29,8 @@ static const lot_setup_subject subjects[] = {
     SUBJECT(I64, device, pcie_width_max, ""),
     SUBJECT(STR, device, binding, ""),
     SUBJECT(I64, environment, cpus_bound, ""),
+    SUBJECT(I64, environment, device_cpu_distance, ""),
+    SUBJECT(I64, environment, device_memory_distance, ""),
     SUBJECT(STR, environment, cpu_model, ""),
     SUBJECT(I64, environment, cpus_online, ""),
     SUBJECT(STR, environment, kernel, ""),

@@ -51,7 +51,11 @@ typedef struct lot_identity {
     X(I64, cpus_online, 0, "", "CPUs of the host")                                                           \
     X(I64, cpus_bound, 0, "", "CPUs that this rank was given")                                               \
     X(I64, host_memory_bytes, 0, "By", "memory of the host")                                                 \
-    X(STR, started_utc, 32, "", "when the rank began to measure, by its own host's clock")
+    X(STR, started_utc, 32, "", "when the rank began to measure, by its own host's clock")                   \
+    X(STR, cpu_numa_nodes, 64, "", "NUMA nodes of the CPUs that this rank may run on while measuring")       \
+    X(STR, memory_numa_nodes, 64, "", "NUMA nodes that this rank may take memory from")                      \
+    X(I64, device_cpu_distance, 0, "", "largest NUMA distance of these CPUs to the device; 10: same node")   \
+    X(I64, device_memory_distance, 0, "", "smallest of this memory to the device; 10: same node")
 
 typedef struct lot_environment {
     LOT_FIELDS_DECLARE(LOT_ENVIRONMENT_FIELDS)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/ranges.h"
 
 #define LINE_BYTES 512
 
@@ -100,28 +101,26 @@ int lot_host_cpus(char *list, size_t size)
 /* Reads "0-3,8" into a set; false where it is no such list. */
 static int parse_list(const char *text, cpu_set_t *set)
 {
-    CPU_ZERO(set);
-    while (isdigit((unsigned char)*text)) {
-        char *end;
-        const long first = strtol(text, &end, 10);
-        long last = first;
+    lot_range range;
 
-        if (*end == '-')
-            last = strtol(end + 1, &end, 10);
-        for (long cpu = first; cpu >= 0 && cpu <= last && cpu < CPU_SETSIZE; cpu++)
+    CPU_ZERO(set);
+    while (lot_ranges_next(&text, &range))
+        for (int64_t cpu = range.first; cpu <= range.last && cpu < CPU_SETSIZE; cpu++)
             CPU_SET((size_t)cpu, set);
-        text = *end == ',' ? end + 1 : end;
-    }
     return CPU_COUNT(set) > 0;
 }
 
+/* The first line of a file of the PCI device `address`; sysfs writes addresses in small letters. */
 static int read_sysfs(const char *address, const char *file, char *text, size_t size)
 {
-    char path[LINE_BYTES];
+    char path[LINE_BYTES], lower[32];
     FILE *stream;
     int got;
 
-    (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", address, file);
+    (void)snprintf(lower, sizeof lower, "%s", address);
+    for (char *c = lower; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+    (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", lower, file);
     stream = fopen(path, "re");
     if (stream == NULL)
         return 0;
@@ -130,18 +129,21 @@ static int read_sysfs(const char *address, const char *file, char *text, size_t 
     return got;
 }
 
-int lot_host_move_near(const char *address, int64_t *numa_node)
+int64_t lot_host_near_node(const char *address)
 {
     char text[LINE_BYTES];
-    char lower[32];
+
+    if (!read_sysfs(address, "numa_node", text, sizeof text) || !isdigit((unsigned char)text[0]))
+        return -1;
+    return strtol(text, NULL, 10);
+}
+
+int lot_host_move_near(const char *address)
+{
+    char text[LINE_BYTES];
     cpu_set_t near, allowed, both;
 
-    (void)snprintf(lower, sizeof lower, "%s", address);
-    for (char *c = lower; *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
-    if (read_sysfs(lower, "numa_node", text, sizeof text) && isdigit((unsigned char)text[0]))
-        *numa_node = strtol(text, NULL, 10);
-    if (!read_sysfs(lower, "local_cpulist", text, sizeof text) || !parse_list(text, &near))
+    if (!read_sysfs(address, "local_cpulist", text, sizeof text) || !parse_list(text, &near))
         return 0;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return 0;

@@ -17,9 +17,13 @@ void lot_host_environment(lot_environment *environment);
  */
 int lot_host_cpus(char *list, size_t size);
 
-/* Moves the calling thread to the CPUs nearest to the PCI device `address` ("0000:17:00.0"), as sysfs lists
- * them, as far as it may run there already. Sets *numa_node (-1 where unknown). Returns 1 where it moved, 0
- * where there was nothing to do or to know; never an error, since a measurement goes on without it. */
-int lot_host_move_near(const char *address, int64_t *numa_node);
+/* The NUMA node nearest to the PCI device `address` ("0000:17:00.0"), as sysfs tells it; -1 where it is not
+ * known. */
+int64_t lot_host_near_node(const char *address);
+
+/* Moves the calling thread to the CPUs nearest to the PCI device, as sysfs lists them, as far as it may run
+ * there already. Returns 1 where it moved, 0 where there was nothing to do or to know; never an error, since
+ * a measurement goes on without it. */
+int lot_host_move_near(const char *address);
 
 #endif

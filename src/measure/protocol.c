@@ -8,12 +8,14 @@
 #include "core/clock.h"
 #include "core/count.h"
 #include "measure/host.h"
+#include "measure/numa.h"
 #include "measure/reference.h"
 #include "measure/rows.h"
 #include "measure/soak.h"
 #include "measure/trace.h"
 
-#define ABSENT_MAX 64
+#define ABSENT_MAX     64
+#define CPU_LIST_BYTES 4096
 
 const char *lot_group_name(lot_group group)
 {
@@ -68,8 +70,14 @@ static void bind_cpus(lot_protocol *p)
     int moved = 0;
 
     lot_worker_lock(p->worker);
-    if (facts->pci_address[0] != '\0' && !p->config->no_numa && !by_launcher)
-        moved = lot_host_move_near(facts->pci_address, &facts->numa_node);
+    if (facts->pci_address[0] != '\0') {
+        const int64_t node = lot_host_near_node(facts->pci_address);
+
+        if (node >= 0)
+            facts->numa_node = node;
+        if (!p->config->no_numa && !by_launcher)
+            moved = lot_host_move_near(facts->pci_address);
+    }
     (void)lot_field_copy(facts->binding, sizeof facts->binding,
                          moved         ? "gpulot"
                          : by_launcher ? "launcher"
@@ -80,7 +88,8 @@ static void bind_cpus(lot_protocol *p)
 
 static lot_status describe(lot_protocol *p, lot_error *error)
 {
-    lot_absent absent[ABSENT_MAX];
+    lot_absent absent[ABSENT_MAX + LOT_NUMA_ABSENT_MAX];
+    char cpus[CPU_LIST_BYTES];
     const lot_device_facts bound = p->record->head.device;
     lot_device_facts facts = bound;
     size_t count = 0;
@@ -94,6 +103,9 @@ static lot_status describe(lot_protocol *p, lot_error *error)
         facts.numa_node = bound.numa_node;
     lot_worker_lock(p->worker);
     p->record->head.device = facts;
+    (void)lot_host_cpus(cpus, sizeof cpus);
+    count +=
+        lot_numa_read(&lot_numa_system, cpus, facts.numa_node, &p->record->head.environment, &absent[count]);
     status = note_absent(p->record, absent, count, error);
     lot_worker_unlock(p->worker);
     return status;

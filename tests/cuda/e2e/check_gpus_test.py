@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What only a GPU can do wrong, through measure and check: slow, throttled, another driver; the others ok."""
 import json
+import pathlib
+import re
 import unittest
 
 from simulated import gpulot, measure
 
 
-def checked(faults):
+def checked(faults, **machine):
     """Verdicts by rank and the whole answer for four simulated GPUs."""
     found = {}
 
@@ -14,13 +16,13 @@ def checked(faults):
         done = gpulot("check", run.archive, "--json")
         found.update(status=done.returncode, result=json.loads(done.stdout), err=run.err)
 
-    measure("--repeats", 5, ranks=4, devices=4, faults=faults, keep=look)
+    measure("--repeats", 5, ranks=4, devices=4, faults=faults, keep=look, **machine)
     return {d["rank"]: d["verdicts"] for d in found["result"]["devices"]}, found
 
 
 class OneOfFour(unittest.TestCase):
-    def expect(self, faults, rank, verdict):
-        verdicts, found = checked(faults)
+    def expect(self, faults, rank, verdict, **machine):
+        verdicts, found = checked(faults, **machine)
         self.assertNotIn("never fired", found["err"])
         self.assertEqual({r: [verdict] if r == rank else ["ok"] for r in range(4)}, verdicts, found["result"]["findings"])
         self.assertEqual(1, found["status"])
@@ -45,6 +47,16 @@ class OneOfFour(unittest.TestCase):
         finding = self.expect("nvml-version:text=123.45,rank=3", 3, "misconfigured")
         self.assertEqual("driver_version", finding["measure"])
         self.assertIn("123.45", finding["text"])
+
+    def test_far_from_its_gpu(self):
+        """A GPU near a NUMA node that has none of the rank's CPUs: 1023 is on no machine that runs this."""
+        nodes = pathlib.Path("/sys/devices/system/node/online")
+        if not nodes.exists():
+            self.skipTest("this kernel names no NUMA nodes")
+        node = re.match(r"\d+", nodes.read_text(encoding="ascii")).group()
+        finding = self.expect("", 2, "misconfigured", NUMA=f"{node},{node},1023,{node}")
+        self.assertEqual(("record", "cpu_numa_nodes"), (finding["evidence"], finding["measure"]))
+        self.assertIn("the GPU at node 1023", finding["text"])
 
 
 if __name__ == "__main__":

@@ -140,6 +140,16 @@ static bool apply_memory(sim_gpu *gpu, const char *item)
     return sim_parse_bytes(item, &gpu->memory_bytes);
 }
 
+static bool apply_numa(sim_gpu *gpu, const char *item)
+{
+    int64_t node;
+
+    if (!sim_parse_integer(item, &node) || node < -1 || node > 1023)
+        return false;
+    gpu->numa_node = (int)node;
+    return true;
+}
+
 static bool apply_capability(sim_gpu *gpu, const char *item)
 {
     int used = 0;
@@ -193,10 +203,10 @@ static int launcher_rank(void)
 /* A misspelt variable must not pass for one that had no effect. */
 static void refuse_unknown(void)
 {
-    static const char *const known[] = {"DEVICES", "CC",     "MEM",       "MIG",        "SMS",
-                                        "FAULT",   "LOG",    "QUIET",     "FORCE",      "NOISE",
-                                        "SEED",    "TFLOPS", "BANDWIDTH", "LINK",       "PACE",
-                                        "ORDER",   "LEAKS",  "DRIVER",    "POOL_GRAIN", "POOL_CHUNK"};
+    static const char *const known[] = {"DEVICES", "CC",         "MEM",       "MIG",   "SMS",   "NUMA",
+                                        "FAULT",   "LOG",        "QUIET",     "FORCE", "NOISE", "SEED",
+                                        "TFLOPS",  "BANDWIDTH",  "LINK",      "PACE",  "ORDER", "LEAKS",
+                                        "DRIVER",  "POOL_GRAIN", "POOL_CHUNK"};
     const size_t prefix = strlen(SIM_PREFIX);
 
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
@@ -228,9 +238,10 @@ static void load(void)
     config.gpu_count = read_integer("DEVICES", 0, 0, SIM_MAX_GPUS);
     for (int i = 0; i < SIM_MAX_GPUS; i++)
         config.gpus[i] =
-            (sim_gpu){.cc_major = 9, .memory_bytes = 8ull << 30, .pci_bus = 0x10 + i * 0x0d, .slices = 0};
+            (sim_gpu){.cc_major = 9, .memory_bytes = 8ull << 30, .pci_bus = 0x10 + i * 0x0d, .numa_node = -1};
     read_per_gpu("MEM", apply_memory);
     read_per_gpu("CC", apply_capability);
+    read_per_gpu("NUMA", apply_numa);
     read_mig();
     make_units();
     read_order();

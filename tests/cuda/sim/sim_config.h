@@ -26,6 +26,7 @@ typedef struct sim_gpu {
     uint64_t memory_bytes;
     int slices; /* MIG instances; 0 = MIG mode off */
     int pci_bus;
+    int numa_node; /* -1: not known */
 } sim_gpu;
 
 /* What the runtime can enumerate: a whole GPU (slice -1) or one MIG slice of it. */

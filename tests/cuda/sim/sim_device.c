@@ -182,7 +182,7 @@ static void fill_properties(struct cudaDeviceProp *p, sim_unit unit)
     p->streamPrioritiesSupported = 1;
     p->memoryPoolsSupported = has_pools(unit);
     p->mpsEnabled = serves_mps(unit);
-    p->hostNumaId = -1;
+    p->hostNumaId = gpu->numa_node;
     fill_limits(p);
 }
 
@@ -226,9 +226,6 @@ static bool other_attribute(enum cudaDeviceAttr attribute, int *value)
     case cudaDevAttrCooperativeLaunch:
         *value = 1;
         return true;
-    case cudaDevAttrHostNumaId:
-        *value = -1;
-        return true;
     default:
         return false;
     }
@@ -250,6 +247,7 @@ typedef struct attribute_row {
     }
 
 static const attribute_row attributes[] = {
+    INT_ROW(cudaDevAttrHostNumaId, hostNumaId),
     INT_ROW(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock),
     INT_ROW(cudaDevAttrMaxBlockDimX, maxThreadsDim[0]),
     INT_ROW(cudaDevAttrMaxBlockDimY, maxThreadsDim[1]),
