@@ -11,7 +11,7 @@
 
 typedef struct model {
     const char *gpu;
-    const char *name_contains; /* "" where the model cannot be identified */
+    const char *name_contains;
     const char *compute_capability;
     double multiprocessors;
     double memory_gb;
@@ -37,7 +37,7 @@ static bool memory_fits(const model *one, const lot_device_facts *device)
 
 static bool is_model(const model *one, const lot_device_facts *device)
 {
-    return one->name_contains[0] != '\0' && strstr(device->name, one->name_contains) != NULL &&
+    return strstr(device->name, one->name_contains) != NULL &&
            strcmp(device->compute_capability, one->compute_capability) == 0 &&
            (double)device->multiprocessors == one->multiprocessors && memory_fits(one, device) &&
            fabs(device->power_limit_default_watts - one->power_watts) <= POWER_TOLERANCE;
