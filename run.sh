@@ -50,7 +50,7 @@ build | cmd:pkg-config     | pkg-config                | finds libraries
 build | cmd:mpicc          | libopenmpi-dev            | MPI, to gather the ranks
 build | include:hdf5.h     | libhdf5-dev               | HDF5, the archive
 build | include:cjson/cJSON.h | libcjson-dev           | JSON records
-build | include:oneapi/dnnl/dnnl.h | libdnnl-dev libonednn-dev | oneDNN, the host device
+build | include:oneapi/dnnl/dnnl.h | libdnnl-dev       | oneDNN, the host device
 build | include:csv.h      | libcsv-dev                | reading price catalogues
 build | include:openssl/evp.h | libssl-dev             | SHA-256 of catalogues and results
 demo  | cmd:mpirun         | openmpi-bin               | starts the ranks

@@ -340,7 +340,8 @@ static void run_layer(fixture *f, const lot_linear *l, lot_plan_facts *facts)
         memset(y, 0xFF, y_bytes + 8); /* NaN in every type */
         assert_int_equal(f->module->run(f->device, plan, y, x, w, b, &f->error), LOT_OK);
         assert_int_equal(f->module->sync(f->device, &f->error), LOT_OK);
-        check_layer(l, y, x, w, b);
+        if (pass == 0) /* the second has the same digest */
+            check_layer(l, y, x, w, b);
         for (size_t i = 0; i < 8; i++)
             assert_int_equal(y[y_bytes + i], 0xFF);
         assert_int_equal(
@@ -387,7 +388,7 @@ static void test_layer_against_float64(void **state)
 static void test_packed_layers_against_float64(void **state)
 {
     fixture *f = *state;
-    static const int64_t shapes[][3] = {{16, 1100, 603}, {16, 256, 512}, {130, 4100, 150}, {128, 129, 131}};
+    static const int64_t shapes[][3] = {{16, 1100, 303}, {16, 256, 512}, {130, 4100, 120}, {128, 129, 131}};
 
     for (int threads = 1; threads <= 2; threads++) {
         f->module->close(f->device);
@@ -739,7 +740,8 @@ static void test_copies(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+/* With an argument, only the tests whose names match this pattern. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_values_are_the_definition),
@@ -763,5 +765,7 @@ int main(void)
         TEST(test_copies),
     };
 
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }
