@@ -68,6 +68,13 @@ class Measured(RanksTest):
         self.assertEqual(self.measure(64, *SMALL, "--quiet", "--output", self.output), (0, []))
         self.assertEqual([r["identity"]["rank"] for r in self.records()], list(range(64)))
 
+    def test_records_that_are_too_long_to_be_asked_ahead(self):
+        """1.1 MB each: rank 0 asks for one only when it is its turn."""
+        status, lines = self.measure(3, *SMALL[:-1], "2200", "--threads", "1", "--quiet", "--output", self.output)
+        self.assertEqual((status, lines), (0, []))
+        self.assertEqual([[row["row"] for row in record["phases"]] for record in self.records()], 3 * [list(range(2204))])
+        self.assertGreater(self.output.stat().st_size, 3 << 20)
+
 
 class Refused(RanksTest):
     def refuse(self, words, *arguments, ranks=2, output=None):
