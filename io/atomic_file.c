@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file_bytes.h"
+
 struct lot_atomic_file {
     char *path;
     char *partial;
@@ -174,6 +176,29 @@ void lot_atomic_abandon(lot_atomic_file *file)
     release(file);
 }
 
+lot_status lot_atomic_write(const char *path,
+                            lot_status (*write)(const void *context, FILE *out, lot_error *error),
+                            const void *context, lot_error *error)
+{
+    lot_atomic_file *file = NULL;
+    FILE *out = NULL;
+    lot_status status = lot_atomic_begin(path, &file, error);
+
+    if (status != LOT_OK)
+        return status;
+    out = fopen(file->partial, "we");
+    status = out != NULL ? write(context, out, error)
+                         : lot_error_errno(error, LOT_IO, "fopen", errno, "%s cannot be written", path);
+    if (out != NULL && (fflush(out) != 0 || ferror(out)) && status == LOT_OK)
+        status = lot_error_errno(error, LOT_IO, "write", errno, "%s could not be written", path);
+    if (out != NULL)
+        (void)fclose(out);
+    if (status == LOT_OK)
+        return lot_atomic_publish(file, error);
+    lot_atomic_abandon(file);
+    return status;
+}
+
 lot_status lot_atomic_check(const char *path, lot_error *error)
 {
     lot_atomic_file *file = NULL;
@@ -251,38 +276,27 @@ static void give_back(path_lock *held)
 /* The text of a file, terminated, to be freed; an empty one where there is no such file. */
 static lot_status read_whole(const char *path, char **text, size_t *size, mode_t *mode, lot_error *error)
 {
-    FILE *in = fopen(path, "re");
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const int reason = errno;
-    struct stat info = {0};
-    char *read = NULL;
+    struct stat info;
+    lot_status status;
 
     *mode = 0;
     *size = 0;
-    if (in == NULL && reason != ENOENT)
+    if (file < 0 && reason == ENOENT) {
+        *text = calloc(1, 1);
+        return *text != NULL ? LOT_OK : no_memory(error, path);
+    }
+    if (file < 0)
         return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s cannot be read", path);
-    if (in != NULL && (fstat(fileno(in), &info) != 0 || !S_ISREG(info.st_mode))) {
-        (void)fclose(in);
-        return lot_error_set(error, LOT_OUTPUT, "output", 0, "%s is not a file", path);
-    }
-    read = malloc((size_t)info.st_size + 1);
-    if (read == NULL) {
-        if (in != NULL)
-            (void)fclose(in);
-        return no_memory(error, path);
-    }
-    if (in != NULL) {
-        *size = fread(read, 1, (size_t)info.st_size, in);
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+        status = lot_error_set(error, LOT_OUTPUT, "output", 0, "%s is not a file", path);
+    } else {
         *mode = info.st_mode & 07777;
-        (void)fclose(in);
+        status = lot_file_read_open(file, path, SIZE_MAX / 4, text, size, error);
     }
-    /* Half a text would be written back as the whole one. */
-    if (*size != (size_t)info.st_size) {
-        free(read);
-        return lot_error_set(error, LOT_IO, "read", 0, "%s could not be read to its end", path);
-    }
-    read[*size] = '\0';
-    *text = read;
-    return LOT_OK;
+    (void)close(file);
+    return status;
 }
 
 /* Puts the new text, complete and synced, in the place of the old one. */

@@ -30,6 +30,12 @@ lot_status lot_atomic_publish(lot_atomic_file *file, lot_error *error);
 /* Removes what was written and frees. NULL allowed. */
 void lot_atomic_abandon(lot_atomic_file *file);
 
+/* All three, for a file that `write` prints to `out`: LOT_IO where that fails, and what `write` returns where
+ * it is not LOT_OK; nothing is left behind then. */
+lot_status lot_atomic_write(const char *path,
+                            lot_status (*write)(const void *context, FILE *out, lot_error *error),
+                            const void *context, lot_error *error);
+
 /* Says whether a file could be made at `path`, as lot_atomic_begin would; leaves nothing behind. */
 lot_status lot_atomic_check(const char *path, lot_error *error);
 

@@ -1,10 +1,12 @@
 #include "io/baseline_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/field.h"
 #include "io/atomic_file.h"
@@ -104,8 +106,9 @@ static lot_status put_device(FILE *out, const lot_baseline_device *d, lot_json_t
     return status;
 }
 
-static lot_status put_all(FILE *out, const lot_baseline *baseline, lot_error *error)
+static lot_status put_all(const void *context, FILE *out, lot_error *error)
 {
+    const lot_baseline *baseline = context;
     lot_json_text t = {0};
     lot_status status;
 
@@ -119,23 +122,7 @@ static lot_status put_all(FILE *out, const lot_baseline *baseline, lot_error *er
 
 lot_status lot_baseline_write(const char *path, const lot_baseline *baseline, lot_error *error)
 {
-    lot_atomic_file *file = NULL;
-    FILE *out = NULL;
-    lot_status status = lot_atomic_begin(path, &file, error);
-
-    if (status != LOT_OK)
-        return status;
-    out = fopen(lot_atomic_partial(file), "w");
-    if (out == NULL)
-        status = lot_error_errno(error, LOT_IO, "fopen", errno, "%.200s", lot_atomic_partial(file));
-    else
-        status = put_all(out, baseline, error);
-    if (out != NULL && fclose(out) != 0 && status == LOT_OK)
-        status = lot_error_errno(error, LOT_IO, "fclose", errno, "the baseline could not be written");
-    if (status == LOT_OK)
-        return lot_atomic_publish(file, error);
-    lot_atomic_abandon(file);
-    return status;
+    return lot_atomic_write(path, put_all, baseline, error);
 }
 
 /* ---- reading ---- */
@@ -333,12 +320,14 @@ lot_status lot_baseline_read(const char *path, lot_baseline *baseline, lot_error
 bool lot_baseline_is_one(const char *path)
 {
     char start[sizeof BEGINS - 1];
-    FILE *in = fopen(path, "rb");
+    const int file =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for, nor used up */
     bool is_one;
 
-    if (in == NULL)
+    if (file < 0)
         return false;
-    is_one = fread(start, 1, sizeof start, in) == sizeof start && memcmp(start, BEGINS, sizeof start) == 0;
-    (void)fclose(in);
+    is_one = pread(file, start, sizeof start, 0) == (ssize_t)sizeof start &&
+             memcmp(start, BEGINS, sizeof start) == 0;
+    (void)close(file);
     return is_one;
 }

@@ -57,19 +57,27 @@ static lot_status read_all(int file, const char *path, size_t limit, char **byte
     return LOT_OK;
 }
 
-lot_status lot_file_read(const char *path, size_t limit, char **bytes, size_t *size, lot_error *error)
+lot_status lot_file_read_open(int file, const char *path, size_t limit, char **bytes, size_t *size,
+                              lot_error *error)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
     char *content = NULL;
-    lot_status status;
+    const lot_status status = read_all(file, path, limit, &content, size, error);
 
-    if (file < 0)
-        return lot_error_errno(error, LOT_INPUT, "open", errno, "%s", path);
-    status = read_all(file, path, limit, &content, size, error);
-    (void)close(file);
     if (status == LOT_OK)
         *bytes = content;
     else
         free(content);
+    return status;
+}
+
+lot_status lot_file_read(const char *path, size_t limit, char **bytes, size_t *size, lot_error *error)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    lot_status status;
+
+    if (file < 0)
+        return lot_error_errno(error, LOT_INPUT, "open", errno, "%s", path);
+    status = lot_file_read_open(file, path, limit, bytes, size, error);
+    (void)close(file);
     return status;
 }

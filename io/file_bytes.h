@@ -11,4 +11,8 @@
  * fails. */
 lot_status lot_file_read(const char *path, size_t limit, char **bytes, size_t *size, lot_error *error);
 
+/* The same for a file that is open, from where it stands; `path` is for messages. */
+lot_status lot_file_read_open(int file, const char *path, size_t limit, char **bytes, size_t *size,
+                              lot_error *error);
+
 #endif

@@ -225,8 +225,9 @@ static void write_entry(lot_json_text *text, const entry *item)
     lot_json_close(text, '}');
 }
 
-static lot_status write_list(const entry_list *list, FILE *out, lot_error *error)
+static lot_status write_list(const void *context, FILE *out, lot_error *error)
 {
+    const entry_list *list = context;
     lot_json_text text = {0};
     bool failed = false;
 
@@ -243,29 +244,6 @@ static lot_status write_list(const entry_list *list, FILE *out, lot_error *error
     (void)fprintf(out, "{\"path\":\"%s\",\"size_bytes\":null,\"sha256\":null}\n]}\n", LOT_MANIFEST_NAME);
     lot_json_free(&text);
     return failed ? no_memory(error) : LOT_OK;
-}
-
-static lot_status write_file(const char *path, const entry_list *list, lot_error *error)
-{
-    lot_atomic_file *file = NULL;
-    FILE *out = NULL;
-    lot_status status = lot_atomic_begin(path, &file, error);
-
-    if (status != LOT_OK)
-        return status;
-    out = fopen(lot_atomic_partial(file), "we");
-    if (out == NULL)
-        status = lot_error_errno(error, LOT_IO, "fopen", errno, "%s", lot_atomic_partial(file));
-    else
-        status = write_list(list, out, error);
-    if (out != NULL && (fflush(out) != 0 || ferror(out)) && status == LOT_OK)
-        status = lot_error_errno(error, LOT_IO, "write", errno, "%s", lot_atomic_partial(file));
-    if (out != NULL)
-        (void)fclose(out);
-    if (status == LOT_OK)
-        return lot_atomic_publish(file, error);
-    lot_atomic_abandon(file);
-    return status;
 }
 
 static lot_status fingerprint_all(int top, entry_list *list, lot_manifest_summary *summary, lot_error *error)
@@ -321,7 +299,7 @@ lot_status lot_manifest_create(const char *folder, lot_manifest_summary *summary
         status = fingerprint_all(top, &list, &made, error);
     }
     if (status == LOT_OK)
-        status = write_file(path, &list, error);
+        status = lot_atomic_write(path, write_list, &list, error);
     if (status == LOT_OK)
         status = read_manifest_bytes(path, &bytes, &size, &made, error);
     if (status == LOT_OK)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "core/utf8.h"
 
 /* A column narrower than this is not worth having: it goes beyond the width instead. */
@@ -153,7 +154,15 @@ static void release(lot_report *report)
     report->count = report->capacity = 0;
 }
 
-bool lot_report_print(lot_report *report, FILE *out)
+void lot_report_seconds(lot_report *report, double seconds)
+{
+    char text[32];
+
+    lot_unit_print_seconds(text, sizeof text, seconds);
+    lot_report_cell(report, "%s", text);
+}
+
+lot_status lot_report_print(lot_report *report, FILE *out, lot_error *error)
 {
     size_t *widths = calloc(report->columns, sizeof *widths);
     const bool good = widths != NULL && !report->failed;
@@ -164,5 +173,5 @@ bool lot_report_print(lot_report *report, FILE *out)
         print_row(report->cells + i, widths, report->align, report->columns, out);
     free(widths);
     release(report);
-    return good;
+    return good ? LOT_OK : lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
 }

@@ -4,7 +4,7 @@
  *     lot_report_begin(&report, 2, "lr");      left, right
  *     lot_report_cell(&report, "rank");        row by row
  *     lot_report_cell(&report, "%.3f", 1.5);
- *     lot_report_print(&report, stdout);       and free
+ *     lot_report_print(&report, stdout, error);       and free
  *
  * Texts come from files that anybody may have made: control characters and what is not UTF-8 are shown as
  * '?', so that no archive can write to the terminal what it likes. */
@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "core/error.h"
 
 typedef struct lot_report {
     char **cells;
@@ -29,13 +31,16 @@ void lot_report_begin(lot_report *report, size_t columns, const char *align);
 /* Appends the next cell of the current row; printf's format. */
 void lot_report_cell(lot_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same with a time in a unit that suits it. */
+void lot_report_seconds(lot_report *report, double seconds);
+
 /* Where a text in the last column goes on in the next line. */
 #define LOT_REPORT_WIDTH 110
 
 /* Prints all whole rows, two blanks between columns and none at the end of a line; frees the cells. A text on
  * the left of the last column that would end beyond LOT_REPORT_WIDTH is broken at blanks, as far as it has
- * any. Returns false, with nothing printed, where memory ran out. */
-bool lot_report_print(lot_report *report, FILE *out);
+ * any. LOT_MEMORY, with nothing printed, where memory ran out. */
+lot_status lot_report_print(lot_report *report, FILE *out, lot_error *error);
 
 /* Replaces in place, as above. */
 void lot_report_clean(char *text);

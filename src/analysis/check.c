@@ -44,11 +44,6 @@ static lot_judged *sorted(const lot_observed_run *runs, size_t count)
     return gpus;
 }
 
-static const char *or_dash(const char *text)
-{
-    return text[0] != '\0' ? text : "-";
-}
-
 /* Appends ", name value", with "-" for what is not known. */
 static void add_size(char *text, size_t size, const char *name, int64_t value)
 {
@@ -69,16 +64,17 @@ static void describe_group(const lot_record_head *head, lot_checked_group *group
 
     (void)lot_field_copy(group->name, sizeof group->name,
                          head->device.name[0] != '\0' ? head->device.name : "unknown device");
-    (void)snprintf(text, size, "%s", or_dash(m->dtype));
+    (void)snprintf(text, size, "%s", lot_field_shown(m->dtype));
     add_size(text, size, "batch", m->batch);
     add_size(text, size, "context", m->context);
     add_size(text, size, "width", m->width);
     add_size(text, size, "hidden", m->hidden);
     used = strlen(text);
-    (void)snprintf(text + used, size - used, ", math %s, gelu %s", or_dash(m->math), or_dash(m->gelu));
+    (void)snprintf(text + used, size - used, ", math %s, gelu %s", lot_field_shown(m->math),
+                   lot_field_shown(m->gelu));
     add_size(text, size, "seed", m->seed);
-    (void)snprintf(group->library, sizeof group->library, "%s %s", or_dash(head->device.library),
-                   or_dash(head->device.library_version));
+    (void)snprintf(group->library, sizeof group->library, "%s %s", lot_field_shown(head->device.library),
+                   lot_field_shown(head->device.library_version));
 }
 
 /* Written to the device: all that the network needed at once, every byte of it computed or copied. */

@@ -17,32 +17,12 @@ typedef const lot_check_result checked;
 
 /* ---- cells ---- */
 
-static const char *or_dash(const char *text)
-{
-    return text[0] != '\0' ? text : "-";
-}
-
 static void cell_percent(lot_report *report, double share)
 {
     if (isnan(share))
         lot_report_cell(report, "-");
     else
         lot_report_cell(report, "%.2f %%", 100 * share);
-}
-
-static void cell_seconds(lot_report *report, double seconds)
-{
-    char text[32];
-
-    lot_unit_print_seconds(text, sizeof text, seconds);
-    lot_report_cell(report, "%s", text);
-}
-
-static lot_status print(lot_report *report, lot_error *error)
-{
-    if (lot_report_print(report, stdout))
-        return LOT_OK;
-    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
 }
 
 /* ---- columns, of which a table shows those that tell something ---- */
@@ -111,12 +91,12 @@ static lot_status print_archives(checked *r, lot_error *error)
         const lot_checked_archive *a = &r->archives[i];
 
         lot_report_cell(&report, "archive %zu", i + 1);
-        lot_report_cell(&report, "%s", or_dash(a->file));
-        lot_report_cell(&report, "%s", or_dash(a->label));
-        lot_report_cell(&report, "%s", or_dash(a->run_id));
+        lot_report_cell(&report, "%s", lot_field_shown(a->file));
+        lot_report_cell(&report, "%s", lot_field_shown(a->label));
+        lot_report_cell(&report, "%s", lot_field_shown(a->run_id));
         lot_report_cell(&report, "%s", lot_count(a->ranks, "rank").text);
     }
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 static void print_groups(checked *r)
@@ -150,12 +130,12 @@ static void cell_rank(lot_report *report, checked *r, size_t i)
 
 static void cell_host(lot_report *report, checked *r, size_t i)
 {
-    lot_report_cell(report, "%s", or_dash(r->devices[i].host));
+    lot_report_cell(report, "%s", lot_field_shown(r->devices[i].host));
 }
 
 static void cell_pci(lot_report *report, checked *r, size_t i)
 {
-    lot_report_cell(report, "%s", or_dash(r->devices[i].pci_address));
+    lot_report_cell(report, "%s", lot_field_shown(r->devices[i].pci_address));
 }
 
 static bool tells_pci(checked *r)
@@ -168,7 +148,7 @@ static bool tells_pci(checked *r)
 
 static void cell_uuid(lot_report *report, checked *r, size_t i)
 {
-    lot_report_cell(report, "%s", or_dash(r->devices[i].uuid));
+    lot_report_cell(report, "%s", lot_field_shown(r->devices[i].uuid));
 }
 
 static void cell_group(lot_report *report, checked *r, size_t i)
@@ -178,12 +158,12 @@ static void cell_group(lot_report *report, checked *r, size_t i)
 
 static void cell_median(lot_report *report, checked *r, size_t i)
 {
-    cell_seconds(report, r->devices[i].median_seconds);
+    lot_report_seconds(report, r->devices[i].median_seconds);
 }
 
 static void cell_clock(lot_report *report, checked *r, size_t i)
 {
-    lot_report_cell(report, "%s", or_dash(r->devices[i].clock));
+    lot_report_cell(report, "%s", lot_field_shown(r->devices[i].clock));
 }
 
 static void cell_slower(lot_report *report, checked *r, size_t i)
@@ -251,7 +231,7 @@ static lot_status print_devices(checked *r, const lot_check_text_options *option
             add(&t, &report, r, i);
         else
             left_out++;
-    status = print(&report, error);
+    status = lot_report_print(&report, stdout, error);
     if (left_out > 0)
         printf("and %s that %s ok; --all lists them\n", lot_count((int64_t)left_out, "GPU").text,
                left_out == 1 ? "is" : "are");
@@ -291,7 +271,7 @@ static void print_owner(checked *r, size_t device)
     memcpy(uuid, d->uuid, sizeof uuid);
     lot_report_clean(host);
     lot_report_clean(uuid);
-    printf("%s, host %s, %s\n", name_of(r, device).text, or_dash(host), or_dash(uuid));
+    printf("%s, host %s, %s\n", name_of(r, device).text, lot_field_shown(host), lot_field_shown(uuid));
 }
 
 /* One GPU's findings, [first, end). */
@@ -308,7 +288,7 @@ static lot_status print_one(checked *r, size_t first, size_t end, lot_error *err
         lot_report_cell(&report, "%s%s%s", f->phase, f->schedule[0] != '\0' ? " " : "", f->schedule);
         lot_report_cell(&report, "%s", f->text);
     }
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 static lot_status print_findings(checked *r, lot_error *error)
@@ -435,7 +415,7 @@ static lot_status print_limits(checked *r, bool wide, lot_error *error)
     begin(&t, &report);
     for (size_t i = 0; i < r->comparison_count; i++)
         add(&t, &report, r, i);
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 static void print_blindness(checked *r)
@@ -458,7 +438,7 @@ static void print_blindness(checked *r)
     else
         printf("of each GPU's memory at least %.2f %% was written and read back; the rest was not touched\n",
                100 * written);
-    printf("precisions tried: %s\n", or_dash(r->precisions));
+    printf("precisions tried: %s\n", lot_field_shown(r->precisions));
 }
 
 /* Nearest cent, halves up; both are exact integers. */
@@ -513,11 +493,11 @@ static lot_status print_conclusion(checked *r, lot_error *error)
         lot_report_begin(&report, 3, "lll");
         for (size_t i = 0; i < r->archive_count; i++) {
             lot_report_cell(&report, "archive %zu", i + 1);
-            lot_report_cell(&report, "%s", or_dash(r->archives[i].file));
+            lot_report_cell(&report, "%s", lot_field_shown(r->archives[i].file));
             lot_report_cell(&report, "%zu of %s ok", r->archives[i].good,
                             lot_count(r->archives[i].ranks, "GPU").text);
         }
-        status = print(&report, error);
+        status = lot_report_print(&report, stdout, error);
     }
     for (size_t i = 0; i < r->archive_count; i++)
         good += r->archives[i].good;

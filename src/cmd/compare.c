@@ -94,21 +94,6 @@ static lot_status read_before(const char *path, lot_baseline *baseline, lot_erro
 
 /* ---- text ---- */
 
-static lot_status print(lot_report *report, lot_error *error)
-{
-    if (lot_report_print(report, stdout))
-        return LOT_OK;
-    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
-}
-
-static void cell_seconds(lot_report *report, double seconds)
-{
-    char text[32];
-
-    lot_unit_print_seconds(text, sizeof text, seconds);
-    lot_report_cell(report, "%s", text);
-}
-
 /* "3", or "3 (was 1)" where it had another number. */
 typedef struct rank_name {
     char text[64];
@@ -147,8 +132,8 @@ static void add_drift(lot_report *report, const lot_drift *d, bool wide)
         lot_report_cell(report, "%s", d->uuid);
     lot_report_cell(report, "%s %s", d->phase, d->schedule);
     lot_report_cell(report, "%s", d->clock);
-    cell_seconds(report, d->before_seconds);
-    cell_seconds(report, d->after_seconds);
+    lot_report_seconds(report, d->before_seconds);
+    lot_report_seconds(report, d->after_seconds);
     lot_report_cell(report, "%+.2f %%", 100 * d->slower.value);
     if (isnan(d->coverage))
         lot_report_cell(report, "-");
@@ -185,7 +170,7 @@ static lot_status print_drifts(const lot_compare_result *r, const compare_config
             add_drift(&report, &r->drifts[i], config->wide);
         else
             left_out++;
-    status = print(&report, error);
+    status = lot_report_print(&report, stdout, error);
     if (left_out > 0)
         printf("and %s without a change; --all lists them\n", lot_count(left_out, "time").text);
     return status;
@@ -225,7 +210,7 @@ static lot_status print_gpu(const lot_change *const *changes, size_t count, lot_
         lot_report_cell(&report, "%s%s%s", c->phase, c->phase[0] != '\0' ? " " : "", c->schedule);
         lot_report_cell(&report, "%s: %s", c->measure, c->text);
     }
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 static lot_status print_changes(const lot_compare_result *r, lot_error *error)

@@ -55,29 +55,9 @@ static const lot_option options[] = {
 
 /* ---- pieces ---- */
 
-static const char *or_dash(const char *text)
-{
-    return text[0] != '\0' ? text : "-";
-}
-
-static void cell_seconds(lot_report *report, double seconds)
-{
-    char text[32];
-
-    lot_unit_print_seconds(text, sizeof text, seconds);
-    lot_report_cell(report, "%s", text);
-}
-
 static const char *verified(const lot_record_head *head)
 {
     return head->verification.passed == 1 ? "passed" : head->verification.passed == 0 ? "FAILED" : "not done";
-}
-
-static lot_status print(lot_report *report, lot_error *error)
-{
-    if (lot_report_print(report, stdout))
-        return LOT_OK;
-    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
 }
 
 /* ---- the run ---- */
@@ -102,12 +82,12 @@ static void print_network(const lot_run *run)
             m = &run->devices[i].synthetic_model;
     if (m == NULL)
         return;
-    printf("network   Linear -> GELU (%s) -> Linear", or_dash(m->gelu));
+    printf("network   Linear -> GELU (%s) -> Linear", lot_field_shown(m->gelu));
     print_count(", ", "batch", m->batch);
     print_count(", ", "context", m->context);
     print_count(", ", "width", m->width);
     print_count(", ", "hidden", m->hidden);
-    printf(", %s, math %s\n", or_dash(m->dtype), or_dash(m->math));
+    printf(", %s, math %s\n", lot_field_shown(m->dtype), lot_field_shown(m->math));
     print_count("passes    ", "warm-up", m->warmup);
     print_count(", ", "repeats", m->repeats);
     print_count(", ", "seed", m->seed);
@@ -139,7 +119,7 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
 
     lot_report_begin(&report, 2, "ll");
     lot_report_cell(&report, "run");
-    lot_report_cell(&report, "%s", or_dash(h->run_id));
+    lot_report_cell(&report, "%s", lot_field_shown(h->run_id));
     if (h->continues_run_id[0] != '\0') {
         lot_report_cell(&report, "continues");
         lot_report_cell(&report, "%s", h->continues_run_id);
@@ -149,7 +129,7 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
         lot_report_cell(&report, "%s", h->label);
     }
     lot_report_cell(&report, "created");
-    lot_report_cell(&report, "%s by %s", or_dash(h->created_utc), or_dash(h->producer));
+    lot_report_cell(&report, "%s by %s", lot_field_shown(h->created_utc), lot_field_shown(h->producer));
     lot_report_cell(&report, "ranks");
     lot_report_cell(&report, "%" PRId64 " launched, %zu recorded, %zu good, %zu failed, %zu of these lost",
                     h->ranks, ranks->recorded, ranks->good, ranks->failed, ranks->lost);
@@ -157,13 +137,13 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_cell(&report, "%zu passed, %zu FAILED, %zu not done", ranks->verified, ranks->unverified,
                     ranks->recorded - ranks->verified - ranks->unverified);
     lot_report_cell(&report, "ended");
-    lot_report_cell(&report, "%s%s%s", or_dash(h->ended_by), h->complete == 1 ? "" : ", not complete",
+    lot_report_cell(&report, "%s%s%s", lot_field_shown(h->ended_by), h->complete == 1 ? "" : ", not complete",
                     h->recovered == 1 ? ", recovered from what was left" : "");
     lot_report_cell(&report, "seal");
     lot_report_cell(&report, "%s",
                     run->sealed ? "whole: every byte is as it was written"
                                 : "none: written to since by another program, or copied without its end");
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 /* What a reader must know before any number. */
@@ -181,12 +161,12 @@ static void print_warnings(const lot_run *run, const lot_ranks_summary *ranks)
 static void add_device(lot_report *report, const lot_record_head *head, bool wide)
 {
     lot_report_cell(report, "%" PRId64, head->identity.rank);
-    lot_report_cell(report, "%s", or_dash(head->identity.host));
-    lot_report_cell(report, "%s%s", or_dash(head->device.name), lot_show_mark(head));
-    lot_report_cell(report, "%s", or_dash(wide ? head->device.uuid : head->device.pci_address));
-    cell_seconds(report, head->outcome.warm_median_seconds);
+    lot_report_cell(report, "%s", lot_field_shown(head->identity.host));
+    lot_report_cell(report, "%s%s", lot_field_shown(head->device.name), lot_show_mark(head));
+    lot_report_cell(report, "%s", lot_field_shown(wide ? head->device.uuid : head->device.pci_address));
+    lot_report_seconds(report, head->outcome.warm_median_seconds);
     lot_report_cell(report, "%s", verified(head));
-    lot_report_cell(report, "%s", or_dash(head->outcome.status));
+    lot_report_cell(report, "%s", lot_field_shown(head->outcome.status));
     lot_report_cell(report, "%s%s%s", head->outcome.failed_phase,
                     head->outcome.error_text[0] != '\0' ? ": " : "", head->outcome.error_text);
 }
@@ -220,7 +200,7 @@ static lot_status print_devices(const lot_run *run, const show_config *config, l
             left_out++;
     }
     printf("\n");
-    status = print(&report, error);
+    status = lot_report_print(&report, stdout, error);
     if (left_out > 0)
         printf("... and %s more, all good; --all lists them\n", lot_count((int64_t)left_out, "rank").text);
     return status;

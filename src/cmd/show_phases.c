@@ -18,32 +18,12 @@ const char *lot_show_mark(const lot_record_head *head)
     return strcmp(head->device.kind, "host") == 0 ? " (CPU)" : "";
 }
 
-static const char *or_dash(const char *text)
-{
-    return text[0] != '\0' ? text : "-";
-}
-
-static void cell_seconds(lot_report *report, double seconds)
-{
-    char text[32];
-
-    lot_unit_print_seconds(text, sizeof text, seconds);
-    lot_report_cell(report, "%s", text);
-}
-
 static void cell_bytes(lot_report *report, int64_t bytes)
 {
     char text[32];
 
     lot_unit_print_bytes(text, sizeof text, (double)bytes);
     lot_report_cell(report, "%s", text);
-}
-
-static lot_status print(lot_report *report, lot_error *error)
-{
-    if (lot_report_print(report, stdout))
-        return LOT_OK;
-    return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a table");
 }
 
 /* ---- one line a phase ---- */
@@ -71,13 +51,13 @@ static void cell_rate(lot_report *report, const lot_phase_summary *group)
 static void add_wide(lot_report *report, const lot_phase_summary *group)
 {
     lot_report_cell(report, "%s", group->phase);
-    lot_report_cell(report, "%s", or_dash(group->schedule));
+    lot_report_cell(report, "%s", lot_field_shown(group->schedule));
     lot_report_cell(report, "%zu", group->rows);
     lot_report_cell(report, "%" PRId64, group->passes);
-    cell_seconds(report, group->host.median);
+    lot_report_seconds(report, group->host.median);
     cell_interval(report, group);
-    cell_seconds(report, group->host.least);
-    cell_seconds(report, group->device.median);
+    lot_report_seconds(report, group->host.least);
+    lot_report_seconds(report, group->device.median);
     cell_rate(report, group);
     cell_bytes(report, group->allocated_bytes);
     cell_bytes(report, group->reserved_bytes);
@@ -94,9 +74,9 @@ static void add_narrow(lot_report *report, const lot_phase_summary *group, bool 
     lot_unit_print_bytes(reserved, sizeof reserved, (double)group->reserved_peak_bytes);
     lot_report_cell(report, "%s%s%s", group->phase, schedules ? " " : "", schedules ? group->schedule : "");
     lot_report_cell(report, "%zu", group->rows);
-    cell_seconds(report, group->host.median);
+    lot_report_seconds(report, group->host.median);
     cell_interval(report, group);
-    cell_seconds(report, group->device.median);
+    lot_report_seconds(report, group->device.median);
     cell_rate(report, group);
     lot_report_cell(report, "%s / %s", allocated, reserved);
 }
@@ -148,7 +128,8 @@ static void print_peak(const lot_run *run, size_t index, const lot_phase_summary
         lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math, &peak) != NULL)
         return;
     printf("%s %s: %.1f of %.4g TFLOP/s, %.1f %% of peak (%s, dense at boost clock: %s)", group->phase,
-           or_dash(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu, peak.source);
+           lot_field_shown(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu,
+           peak.source);
     if (isnan(clock))
         printf("; SM clock not measured\n");
     else
@@ -173,7 +154,7 @@ static lot_status print_groups(const lot_run *run, size_t index, bool wide, lot_
             add_wide(&report, &groups[i]);
         else
             add_narrow(&report, &groups[i], several_schedules(groups, count));
-    status = print(&report, error);
+    status = lot_report_print(&report, stdout, error);
     for (size_t i = 0; status == LOT_OK && i < count; i++)
         print_peak(run, index, &groups[i]);
     return status;
@@ -185,18 +166,18 @@ static void add_row(lot_report *report, const lot_phase *row)
 {
     lot_report_cell(report, "%" PRId64, row->row);
     lot_report_cell(report, "%s", row->phase);
-    lot_report_cell(report, "%s", or_dash(row->schedule));
+    lot_report_cell(report, "%s", lot_field_shown(row->schedule));
     lot_report_cell(report, "%" PRId64, row->repeat);
     lot_report_cell(report, "%" PRId64, row->passes);
-    cell_seconds(report, row->host_seconds);
-    cell_seconds(report, row->device_seconds);
+    lot_report_seconds(report, row->host_seconds);
+    lot_report_seconds(report, row->device_seconds);
     cell_bytes(report, row->allocated_start_bytes);
     cell_bytes(report, row->reserved_start_bytes);
     cell_bytes(report, row->allocated_end_bytes);
     cell_bytes(report, row->reserved_end_bytes);
     cell_bytes(report, row->allocated_peak_bytes);
     cell_bytes(report, row->reserved_peak_bytes);
-    lot_report_cell(report, "%s", or_dash(row->digest));
+    lot_report_cell(report, "%s", lot_field_shown(row->digest));
     lot_report_cell(report, "%s", row->finite == 1 ? "yes" : row->finite == 0 ? "NO" : "-");
 }
 
@@ -213,7 +194,7 @@ static lot_status print_rows(const lot_run *run, size_t index, lot_error *error)
         lot_report_cell(&report, "%s", titles[i]);
     for (size_t i = run->first_phase[index]; i < run->first_phase[index + 1]; i++)
         add_row(&report, &run->phases[i]);
-    return print(&report, error);
+    return lot_report_print(&report, stdout, error);
 }
 
 static void print_heading(const lot_record_head *head)
@@ -224,8 +205,8 @@ static void print_heading(const lot_record_head *head)
     memcpy(uuid, head->device.uuid, sizeof uuid);
     lot_report_clean(name);
     lot_report_clean(uuid);
-    printf("\nrank %" PRId64 ": %s%s, %s\n", head->identity.rank, or_dash(name), lot_show_mark(head),
-           or_dash(uuid));
+    printf("\nrank %" PRId64 ": %s%s, %s\n", head->identity.rank, lot_field_shown(name), lot_show_mark(head),
+           lot_field_shown(uuid));
 }
 
 lot_status lot_show_phases(const lot_run *run, size_t index, lot_show_detail detail, lot_error *error)

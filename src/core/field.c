@@ -80,3 +80,8 @@ bool lot_field_copy(char *destination, size_t size, const char *text)
 {
     return lot_field_set(destination, size, text, strlen(text));
 }
+
+const char *lot_field_shown(const char *text)
+{
+    return text[0] != '\0' ? text : "-";
+}

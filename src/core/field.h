@@ -79,4 +79,7 @@ bool lot_field_copy(char *destination, size_t size, const char *text);
 /* The same for the `length` bytes at `text`, which need no terminator and hold none. */
 bool lot_field_set(char *destination, size_t size, const char *text, size_t length);
 
+/* The text of a field as people read it: "-" where it is not measured. */
+const char *lot_field_shown(const char *text);
+
 #endif
