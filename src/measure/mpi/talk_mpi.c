@@ -45,12 +45,12 @@ static int take_word(lot_comm *comm, int source, int *taken)
 static void take_words(lot_comm *comm)
 {
     const int source = comm->rank == 0 ? MPI_ANY_SOURCE : 0;
+    int code = MPI_SUCCESS;
     int taken = 1;
 
-    while (taken)
-        if (take_word(comm, source, &taken) != MPI_SUCCESS)
-            break;
-    if (comm->rank != 0 || taken == 0)
+    while (code == MPI_SUCCESS && taken)
+        code = take_word(comm, source, &taken);
+    if (comm->rank != 0 || code == MPI_SUCCESS)
         return;
     /* With a dead rank ULFM has no answer for "from anyone"; each rank can still be asked. */
     for (int rank = 1; rank < comm->size; rank++)

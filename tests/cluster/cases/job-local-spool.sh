@@ -33,6 +33,7 @@ measured_on()
 
 start rank
 holds "nothing is on the shared disk" test ! -e "$archive.spool"
+same "but which nodes have it, for a later attempt" "$(cat "$archive.nodes")" "node[1-2]"
 on node2 pkill -KILL -n -x gpulot
 holds "a rank dies: the job ends" wait_job_end "$job" 60
 whole_archive "a rank dies: four ranks are in the archive" "$archive" 4

@@ -9,7 +9,7 @@ cat >same.sbatch <<END
 srun --mpi=pmix "$GPULOT" measure --device host --batch 1 --context 16 --width 64 --repeats 300 --output same.h5
 END
 for round in 1 2 3; do
-  rm -f same.h5*
+  rm -rf same.h5*
   one=$(sbatch --parsable -N1 -n2 -w node1 -o "one$round.txt" same.sbatch)
   two=$(sbatch --parsable -N1 -n2 -w node2 -o "two$round.txt" same.sbatch)
   wait_job_end "$one" 40
