@@ -21,6 +21,9 @@
 #define SQRT_2_PI 2.50662827463100050242
 #define HALF_PI   1.57079632679489661923
 
+/* Newton takes about six; this is what halving alone would take. */
+#define MOST_STEPS 200
+
 void lot_spread_prior_make(double upper, lot_spread_prior *prior)
 {
     for (int k = 0; k < LOT_SPREAD_STEPS; k++) {
@@ -138,22 +141,46 @@ double lot_spread_tail(const lot_spread_prior *prior, const lot_spread_belief *b
     return tail;
 }
 
+/* The derivative of the tail's logarithm, from the tail itself. */
+static double tail_slope(const lot_spread_prior *prior, const lot_spread_belief *belief, double distance,
+                         double tail)
+{
+    const double factor = sqrt(1 + belief->centre_factor);
+    double density = 0;
+
+    for (int k = 0; k < LOT_SPREAD_STEPS; k++)
+        if (belief->weight[k] > NEGLIGIBLE) {
+            const double sigma = factor * total_sigma(prior, k, belief->variance);
+            const double z = distance / sigma;
+
+            density += belief->weight[k] * exp(-0.5 * z * z) / (sigma * SQRT_2_PI);
+        }
+    return -density / tail;
+}
+
+/* Newton's steps on the logarithm of the tail, which is nearly straight; a step out of the bracket halves it
+ * instead. */
 double lot_spread_threshold(const lot_spread_prior *prior, const lot_spread_belief *belief,
                             double probability)
 {
-    double low = 0, high = 1e-4;
+    double low = 0, high = INFINITY, at = 2 * lot_spread_mean(prior, belief) + sqrt(belief->variance);
 
-    while (lot_spread_tail(prior, belief, high) > probability)
-        high *= 2;
-    for (int i = 0; i < 60 && high - low > 1e-9 * high; i++) {
-        const double middle = low + (high - low) / 2;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        const double tail = lot_spread_tail(prior, belief, at);
+        double next;
 
-        if (lot_spread_tail(prior, belief, middle) > probability)
-            low = middle;
+        if (tail > probability)
+            low = at;
         else
-            high = middle;
+            high = at;
+        next = at - log(tail / probability) / tail_slope(prior, belief, at, tail);
+        if (!(next > low && next < high))
+            next = isinf(high) ? 2 * at : low + (high - low) / 2;
+        if (fabs(next - at) <= 1e-12 * at)
+            return next;
+        at = next;
     }
-    return high;
+    return at;
 }
 
 double lot_spread_mean(const lot_spread_prior *prior, const lot_spread_belief *belief)

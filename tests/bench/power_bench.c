@@ -97,20 +97,35 @@ static int64_t slowest_index(const lot_check_result *result, int64_t rank)
     return -1;
 }
 
+static void must(lot_status status, const lot_error *error)
+{
+    if (status != LOT_OK)
+        die(error->text);
+}
+
+/* Only GPU 0 is another one from case to case: the others are reduced once a rental. */
+static void observe_again(lot_observed_run *observed, lot_run *run)
+{
+    lot_error error;
+    size_t count;
+    const lot_phase *rows = synthetic_run_rows(run, 0, &count);
+
+    lot_observation_free(&observed->observations[0]);
+    must(lot_observe(rows, count, run->devices[0].verification.digest, false, &observed->observations[0],
+                     &error),
+         &error);
+}
+
 /* The real check over the run; *detectable as it prints it. GPU 0 is slow where `slow`. */
-static void by_check(const lot_run *run, int slow, tally *t, double *detectable)
+static void by_check(const lot_observed_run *observed, int slow, tally *t, double *detectable)
 {
     const lot_check_options options = {.prior = 0.015, .level = 0.01, .soak_passes = 100};
-    lot_observed_run observed;
     lot_check_result result;
     lot_error error;
     int accused = 0;
     int64_t first;
 
-    lot_observed_init(&observed);
-    if (lot_observed_from_run(&observed, run, &error) != LOT_OK ||
-        lot_check(&observed, 1, &options, &result, &error) != LOT_OK)
-        die(error.text);
+    must(lot_check(observed, 1, &options, &result, &error), &error);
     first = slowest_index(&result, 0);
     for (size_t i = 0; i < result.device_count; i++)
         accused |= result.devices[i].verdicts != 0 && !(slow && (int64_t)i == first);
@@ -118,7 +133,6 @@ static void by_check(const lot_run *run, int slow, tally *t, double *detectable)
     t->hits += slow && (result.devices[first].verdicts & LOT_VERDICT_BIT(LOT_VERDICT_SLOW)) != 0;
     *detectable = result.comparisons[0].detectable;
     lot_check_result_free(&result);
-    lot_observed_free(&observed);
 }
 
 static void by_rules(lot_run *run, int slow, tally *t)
@@ -159,13 +173,15 @@ typedef struct line {
     tally rules[CASES][RULE_COUNT];
 } line;
 
-static void count_case(line *l, lot_run *run, int which, double share, double *detectable)
+static void count_case(line *l, lot_run *run, lot_observed_run *observed, int which, double share,
+                       double *detectable)
 {
     const int slow = which != HONEST;
 
     if (slow)
         synthetic_run_slow(run, 0, share);
-    by_check(run, slow, &l->check[which], detectable);
+    observe_again(observed, run);
+    by_check(observed, slow, &l->check[which], detectable);
     if (which != DETECTABLE)
         by_rules(run, slow, l->rules[which]);
     if (slow)
@@ -180,15 +196,20 @@ static void measure(line *l)
     synthetic_run_make(&run, l->gpus, REPEATS, SECONDS, 0);
     for (long r = 0; r < l->rentals; r++) {
         double detectable, unused;
+        lot_observed_run observed;
+        lot_error error;
 
         synthetic_run_draw(&run, &random, SECONDS, l->spread, NOISE);
-        count_case(l, &run, SLOW_8, 0.08, &unused);
-        count_case(l, &run, SLOW_5, 0.05, &unused);
-        count_case(l, &run, HONEST, 0, &detectable);
+        lot_observed_init(&observed);
+        must(lot_observed_from_run(&observed, &run, &error), &error);
+        count_case(l, &run, &observed, SLOW_8, 0.08, &unused);
+        count_case(l, &run, &observed, SLOW_5, 0.05, &unused);
+        count_case(l, &run, &observed, HONEST, 0, &detectable);
         l->detectable += detectable / (double)l->rentals;
         /* Another GPU in the place of one whose time had a say in what was printed. */
         synthetic_run_draw_one(&run, 0, &random, SECONDS, l->spread, NOISE);
-        count_case(l, &run, DETECTABLE, detectable, &unused);
+        count_case(l, &run, &observed, DETECTABLE, detectable, &unused);
+        lot_observed_free(&observed);
     }
     lot_run_free(&run);
 }
