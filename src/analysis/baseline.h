@@ -12,6 +12,9 @@
 lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_baseline *baseline,
                              lot_error *error);
 
+/* LOT_INPUT where no GPU of it can be recognised: nothing can be compared with it. */
+lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error);
+
 /* Says whether two heads can be set against each other: LOT_INPUT names what differs in the work. */
 lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_head *b, lot_error *error);
 

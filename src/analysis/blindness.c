@@ -33,18 +33,33 @@ static void bound_corruption(lot_case *c)
     }
 }
 
-/* The dtypes that were tried, each once, in the order of the groups. */
+/* Whether the same dtype and math were tried by a group before this one. */
+static bool tried_before(const lot_case *c, size_t group)
+{
+    const lot_model *m = &c->gpus[c->group_first[group]].head->synthetic_model;
+
+    for (size_t g = 0; g < group; g++) {
+        const lot_model *other = &c->gpus[c->group_first[g]].head->synthetic_model;
+
+        if (strcmp(m->dtype, other->dtype) == 0 && strcmp(m->math, other->math) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What was tried, each once, in the order of the groups. Once the text is full, nothing new fits. */
 static void list_precisions(lot_case *c)
 {
     char *text = c->result->precisions;
+    const size_t size = sizeof c->result->precisions;
+    size_t used = 0;
 
-    for (size_t g = 0; g < c->group_count; g++) {
+    for (size_t g = 0; g < c->group_count && used < size; g++) {
         const lot_model *m = &c->gpus[c->group_first[g]].head->synthetic_model;
-        const size_t used = strlen(text);
 
-        if (m->dtype[0] != '\0' && strstr(text, m->dtype) == NULL)
-            (void)snprintf(text + used, sizeof c->result->precisions - used, "%s%s%s", used > 0 ? ", " : "",
-                           m->dtype, strcmp(m->math, "tf32") == 0 ? " (tf32)" : "");
+        if (m->dtype[0] != '\0' && !tried_before(c, g))
+            used += (size_t)snprintf(text + used, size - used, "%s%s%s", used > 0 ? ", " : "", m->dtype,
+                                     strcmp(m->math, "tf32") == 0 ? " (tf32)" : "");
     }
 }
 

@@ -215,6 +215,11 @@ static lot_status check_inputs(const lot_observed_run *runs, size_t count, const
 {
     lot_status status = lot_observed_distinct(runs, count, error);
 
+    for (size_t i = 0; status == LOT_OK && i < count; i++)
+        if (runs[i].header.ranks > INT32_MAX)
+            status = lot_error_set(error, LOT_INPUT, "archive", 0,
+                                   "run %s tells %lld ranks, more than MPI can number", runs[i].header.run_id,
+                                   (long long)runs[i].header.ranks);
     if (status == LOT_OK && against != NULL &&
         (against->header.simulated == 1) != (runs[0].header.simulated == 1))
         status = lot_error_set(error, LOT_INPUT, "--against", 0,

@@ -259,11 +259,13 @@ static const lot_record_head *first_work(const lot_baseline *side)
 static lot_status check_comparable(const lot_baseline *before, const lot_baseline *after, lot_error *error)
 {
     const lot_record_head *b = first_work(before), *a = first_work(after);
+    lot_status status;
 
     if (before->simulated != after->simulated)
         return lot_error_set(error, LOT_INPUT, "archive", 0,
                              "one of the two was made over a simulator and the other was not");
-    return b != NULL && a != NULL ? lot_baseline_same_work(b, a, error) : LOT_OK;
+    status = lot_baseline_usable(before, error);
+    return status == LOT_OK && b != NULL && a != NULL ? lot_baseline_same_work(b, a, error) : status;
 }
 
 static void compare_all(lot_comparing *c)

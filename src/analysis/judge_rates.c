@@ -33,6 +33,12 @@ static double variance_of(const lot_timing *t)
                : t->robust_deviation * t->robust_deviation * lot_median_variance((size_t)t->rows);
 }
 
+/* One repeat can show that a GPU is slow, not that it is good. */
+static void note_judged(lot_case *c, size_t gpu, const lot_timing *t)
+{
+    c->gpus[gpu].speed_judged = c->gpus[gpu].speed_judged || t->rows > 1;
+}
+
 static bool agrees(int64_t expected, int64_t actual)
 {
     return expected == LOT_NULL_I64 || expected == actual;
@@ -56,9 +62,10 @@ static void judge_expected(lot_case *c, size_t gpu, const lot_expectation *e, co
     const double half = NORMAL_950 * sqrt(variance_of(t));
     lot_finding *f;
 
-    c->gpus[gpu].speed_judged = true;
+    note_judged(c, gpu, t);
     if (rate * exp(half) >= e->flops_per_second * (1 - e->tolerance)) {
-        lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
+        if (t->rows > 1)
+            lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
         return;
     }
     f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "flops_per_second");
@@ -117,9 +124,10 @@ static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lo
         return;
     lot_spread_prior_only(prior, count, variance_of(t), &belief);
     d = log(t->median_seconds) - lot_stats_median(y, count);
-    c->gpus[gpu].speed_judged = true;
+    note_judged(c, gpu, t);
     if (lot_spread_tail(prior, &belief, d) >= chance) {
-        lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
+        if (t->rows > 1)
+            lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
         return;
     }
     threshold = lot_spread_threshold(prior, &belief, chance);

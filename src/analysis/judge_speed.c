@@ -269,9 +269,11 @@ static void note_comparison(lot_case *c, const contest *k, const lot_spread_prio
     threshold = lot_spread_threshold(prior, belief, c->finding_chance);
     n->used_spread = lot_spread_mean(prior, belief);
     n->typical_threshold = lot_speed_lost(threshold);
+    n->false_alarm = c->finding_chance;
+    if (isnan(k->noise))
+        return;
     /* A GPU that slow passes the threshold unless it was one of the fastest twentieth before. */
     n->detectable = lot_speed_lost(threshold + lot_spread_threshold(prior, belief, 0.05));
-    n->false_alarm = c->finding_chance;
     note_blindness(c, k, n->detectable);
 }
 
@@ -280,8 +282,10 @@ static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const
                           const lot_spread_belief *judge, standing *at)
 {
     note_device(c, k, e, &at->slower);
-    c->gpus[e->gpu].speed_judged = true;
-    lot_case_good(c, e->gpu, LOT_EVIDENCE_PEER);
+    if (!isnan(k->noise)) { /* one repeat can show that a GPU is slow, not that it is good */
+        c->gpus[e->gpu].speed_judged = true;
+        lot_case_good(c, e->gpu, LOT_EVIDENCE_PEER);
+    }
     if (judge == NULL || lot_spread_tail(prior, judge, at->distance) >= c->finding_chance)
         return;
     at->threshold = lot_speed_lost(lot_spread_threshold(prior, judge, c->finding_chance));
@@ -380,29 +384,61 @@ static void judge_contest(lot_case *c, contest *k, const lot_spread_prior *prior
     note_alone(c, k);
 }
 
+/* How many GPUs of a group have each series. */
+typedef struct entrants_of {
+    size_t count[PHASE_COUNT][SCHEDULE_COUNT];
+} entrants_of;
+
+static size_t place_in(const char *const *names, size_t count, const char *name)
+{
+    size_t i = 0;
+
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static entrants_of count_entrants(const lot_case *c, size_t group)
+{
+    entrants_of entrants = {{{0}}};
+
+    for (size_t i = c->group_first[group]; i < c->group_first[group + 1]; i++)
+        for (size_t k = 0; k < c->gpus[i].seen->count; k++) {
+            const lot_series *series = &c->gpus[i].seen->series[k];
+            const size_t p = place_in(phases, PHASE_COUNT, series->phase);
+            const size_t s =
+                p < PHASE_COUNT ? place_in(schedules, SCHEDULE_COUNT, series->schedule) : SCHEDULE_COUNT;
+
+            if (s < SCHEDULE_COUNT)
+                entrants.count[p][s]++;
+        }
+    return entrants;
+}
+
 /* Every phase and schedule of one group. */
 static void judge_contests(lot_case *c, contest *k, const lot_spread_prior *prior)
 {
+    const entrants_of entrants = count_entrants(c, k->group);
+
     for (size_t p = 0; p < PHASE_COUNT; p++)
         for (size_t s = 0; s < SCHEDULE_COUNT; s++) {
             k->phase = phases[p];
             k->schedule = schedules[s];
-            judge_contest(c, k, prior);
+            if (entrants.count[p][s] > 0)
+                judge_contest(c, k, prior);
         }
 }
 
 /* The level is shared by every comparison of every GPU that can be made. */
 static void count_tests(lot_case *c)
 {
-    for (size_t g = 0; g < c->group_count; g++)
-        for (size_t p = 0; p < PHASE_COUNT; p++)
-            for (size_t s = 0; s < SCHEDULE_COUNT; s++) {
-                size_t entrants = 0;
+    for (size_t g = 0; g < c->group_count; g++) {
+        const entrants_of entrants = count_entrants(c, g);
 
-                for (size_t i = c->group_first[g]; i < c->group_first[g + 1]; i++)
-                    entrants += lot_observation_find(c->gpus[i].seen, phases[p], schedules[s]) != NULL;
-                c->tests += entrants > 1 ? (double)entrants : 0;
-            }
+        for (size_t p = 0; p < PHASE_COUNT; p++)
+            for (size_t s = 0; s < SCHEDULE_COUNT; s++)
+                c->tests += entrants.count[p][s] > 1 ? (double)entrants.count[p][s] : 0;
+    }
     c->finding_chance = SPEED_SHARE * c->options->level / (c->tests > 0 ? c->tests : 1);
 }
 

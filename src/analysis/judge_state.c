@@ -36,7 +36,7 @@ static void judge_repeats(lot_case *c, size_t gpu)
 {
     const lot_judged *g = &c->gpus[gpu];
     const int64_t wanted = g->head->synthetic_model.repeats;
-    bool any = false;
+    bool found = false;
 
     for (size_t i = 0; i < g->seen->count; i++) {
         const lot_series *s = &g->seen->series[i];
@@ -45,7 +45,7 @@ static void judge_repeats(lot_case *c, size_t gpu)
 
         if (strcmp(s->phase, "warm_forward") != 0)
             continue;
-        any = any || timed > 0;
+        found = true;
         if (timed > 0 && timed >= wanted)
             continue;
         f = lot_case_find(c, gpu, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, "repeats");
@@ -54,8 +54,8 @@ static void judge_repeats(lot_case *c, size_t gpu)
         lot_finding_say(f, "%lld of %s with a usable time", (long long)timed,
                         lot_count(wanted > s->rows ? wanted : s->rows, "repeat").text);
     }
-    if (!any)
-        missing(c, gpu, "warm_forward", "repeats", "no repeat has a usable time");
+    if (!found)
+        missing(c, gpu, "warm_forward", "repeats", "no repeat was measured");
 }
 
 static void judge_verification(lot_case *c, size_t gpu)
@@ -164,17 +164,24 @@ void lot_judge_state(lot_case *c)
         judge_missing_ranks(c, i);
 }
 
+/* Why nothing judged the GPU's speed. */
+static const char *why_silent(const lot_case *c, size_t gpu)
+{
+    const lot_checked_device *d = &c->result->devices[gpu];
+
+    if (d->repeats == 1)
+        return "one repeat does not tell its noise: its speed was not judged";
+    return c->result->groups[d->group].devices == 1
+               ? "alone in its group: its speed was compared with nothing; --against or --expect can judge it"
+               : "no other GPU of its group finished its repeats: its speed was compared with nothing; "
+                 "--against or "
+                 "--expect can judge it";
+}
+
 void lot_judge_silence(lot_case *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        lot_finding *f;
-
-        if (c->gpus[i].speed_judged || c->result->devices[i].verdicts != 0)
-            continue;
-        f = lot_case_find(c, i, LOT_VERDICT_UNDECIDED, LOT_EVIDENCE_PEER, "device_seconds");
-        lot_finding_say(f, "%s: its speed was compared with nothing; --against or --expect can judge it",
-                        c->result->groups[c->result->devices[i].group].devices > 1
-                            ? "no other GPU of its group finished its repeats"
-                            : "alone in its group");
-    }
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->gpus[i].speed_judged && c->result->devices[i].verdicts == 0)
+            lot_finding_say(lot_case_find(c, i, LOT_VERDICT_UNDECIDED, LOT_EVIDENCE_PEER, "device_seconds"),
+                            "%s", why_silent(c, i));
 }

@@ -61,6 +61,8 @@ static lot_status run(const void *options_given, lot_error *error)
     if (status == LOT_OK)
         status = lot_baseline_make(runs, config->files.count, &baseline, error);
     if (status == LOT_OK)
+        status = lot_baseline_usable(&baseline, error);
+    if (status == LOT_OK)
         status = lot_baseline_write(config->output, &baseline, error);
     if (status == LOT_OK)
         printf("%s: %s of %s\n", config->output, lot_count((int64_t)baseline.device_count, "GPU").text,

@@ -48,12 +48,17 @@ lot_unit lot_unit_for_rate(double flops_per_second)
     return fitting(flops_per_second, LOT_UNIT_TFLOPS, LOT_UNIT_GFLOPS);
 }
 
+/* From here on digits would only make a table wide. */
+#define WIDE 1e9
+
 static void print(char *text, size_t size, double value, lot_unit unit)
 {
     const double shown = lot_unit_in(value, unit);
 
     if (isnan(value) || value < 0)
         (void)snprintf(text, size, "-");
+    else if (shown >= WIDE)
+        (void)snprintf(text, size, "%.3e %s", shown, rows[unit].label);
     else if (unit == LOT_UNIT_BYTE)
         (void)snprintf(text, size, "%.0f B", value);
     else

@@ -173,6 +173,24 @@ static void no_peer_finished(void **state)
     lot_run_free(&run);
 }
 
+/* One repeat tells nothing of its noise: it can show that a GPU is slow, but no GPU is good by it. */
+static void one_repeat(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 1, 0.02, 1);
+    synthetic_run_slow(&run, 2, 0.3);
+    check_with(&run, &plain, &r);
+    for (int64_t rank = 0; rank < 4; rank++)
+        assert_int_equal(rank == 2 ? BIT(SLOW) : BIT(UNDECIDED), verdict_of(&r, rank));
+    assert_non_null(strstr(finding_of(&r, 0, LOT_VERDICT_UNDECIDED)->text, "one repeat"));
+    assert_true(isnan(r.comparisons[0].detectable));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +202,7 @@ int main(void)
         cmocka_unit_test(contention),
         cmocka_unit_test(unfinished_has_no_voice),
         cmocka_unit_test(no_peer_finished),
+        cmocka_unit_test(one_repeat),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,45 @@ static void mixed_rental(void **state)
     lot_run_free(&run);
 }
 
+/* A name within another's is another dtype; the same one twice is listed once. */
+static void precisions(void **state)
+{
+    static const char *const dtypes[] = {"bfloat16", "float16", "float32", "float32", "bfloat16"};
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 5, 5, 0.02, 1);
+    for (size_t i = 0; i < 5; i++) {
+        lot_model *m = &run.devices[i].synthetic_model;
+
+        assert_true(lot_field_copy(m->dtype, sizeof m->dtype, dtypes[i]));
+        assert_true(lot_field_copy(m->math, sizeof m->math, i == 3 ? "tf32" : "ieee"));
+    }
+    check_with(&run, &plain, &r);
+    assert_string_equal("bfloat16, float16, float32, float32 (tf32)", r.precisions);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+static void more_ranks_than_mpi_has(void **state)
+{
+    lot_observed_run observed;
+    lot_error error;
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    run.header.ranks = INT64_MAX;
+    lot_observed_init(&observed);
+    assert_int_equal(LOT_OK, lot_observed_from_run(&observed, &run, &error));
+    assert_int_equal(LOT_INPUT, lot_check(&observed, 1, &plain, &r, &error));
+    assert_non_null(strstr(error.text, "9223372036854775807"));
+    lot_observed_free(&observed);
+    lot_run_free(&run);
+}
+
 static void cost(void **state)
 {
     const lot_check_price price = {.total_cents = 123456789, .gpus = 4, .days = 7};
@@ -208,6 +247,8 @@ int main(void)
         cmocka_unit_test(alone),
         cmocka_unit_test(mixed_rental),
         cmocka_unit_test(cost),
+        cmocka_unit_test(precisions),
+        cmocka_unit_test(more_ranks_than_mpi_has),
         cmocka_unit_test(scaling_changes_no_verdict),
         cmocka_unit_test(permuting_ranks_changes_no_byte),
         cmocka_unit_test(renumbering_changes_only_numbers),

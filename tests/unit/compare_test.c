@@ -305,6 +305,29 @@ static void refused(void **state)
     lot_run_free(&after);
 }
 
+/* Nobody can be recognised: nothing was compared, which is not good. */
+static void no_gpu_to_recognise(void **state)
+{
+    lot_error error = {.status = LOT_OK};
+    lot_run before, after;
+    lot_compare_result r;
+
+    (void)state;
+    four(&before, 1);
+    four(&after, 2);
+    for (size_t i = 0; i < 4; i++)
+        before.devices[i].device.uuid[0] = '\0';
+    assert_int_equal(LOT_INPUT, compare_runs(&before, 1, &after, &r, &error));
+    assert_non_null(strstr(error.text, "UUID"));
+    /* The other way round every GPU of before is missing. */
+    assert_int_equal(LOT_OK, compare_runs(&after, 1, &before, &r, &error));
+    assert_false(r.good);
+    assert_int_equal(4, count_of(&r, LOT_CHANGE_MISSING));
+    lot_compare_result_free(&r);
+    lot_run_free(&before);
+    lot_run_free(&after);
+}
+
 /* ---- the interval and what is said ---- */
 
 /* Over many days and sizes of change: something is beyond noise exactly where its interval leaves 0 out, and
@@ -557,6 +580,7 @@ int main(void)
         cmocka_unit_test(results_errors_environment),
         cmocka_unit_test(failed_now),
         cmocka_unit_test(refused),
+        cmocka_unit_test(no_gpu_to_recognise),
         cmocka_unit_test(statement_and_interval_agree),
         cmocka_unit_test(too_few_repeats),
         cmocka_unit_test(ranks_of_one_uuid),
