@@ -345,10 +345,11 @@ static const char *arithmetic_of(const lot_linear *linear)
 static void describe_plan(const lot_plan *plan, lot_plan_facts *facts)
 {
     const unsigned char *bytes = (const unsigned char *)plan->algorithm.data;
+    char algorithm[320]; /* nine numbers of any size */
 
     memset(facts, 0, sizeof *facts);
     (void)snprintf(
-        facts->algorithm, sizeof facts->algorithm,
+        algorithm, sizeof algorithm,
         "cuBLASLt id %lld tile %lld stages %lld split-k %lld reduction %lld swizzle %lld custom %lld "
         "inner %lld cluster %lld",
         config(plan, CUBLASLT_ALGO_CONFIG_ID), config(plan, CUBLASLT_ALGO_CONFIG_TILE_ID),
@@ -356,6 +357,7 @@ static void describe_plan(const lot_plan *plan, lot_plan_facts *facts)
         config(plan, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME), config(plan, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING),
         config(plan, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION), config(plan, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID),
         config(plan, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+    (void)lot_field_copy(facts->algorithm, sizeof facts->algorithm, algorithm);
     for (size_t i = 0; i < sizeof plan->algorithm.data; i++)
         (void)snprintf(facts->algorithm_bytes + 2 * i, 3, "%02x", bytes[i]);
     (void)snprintf(facts->arithmetic, sizeof facts->arithmetic, "%s", arithmetic_of(&plan->linear));

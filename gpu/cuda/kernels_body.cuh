@@ -302,7 +302,7 @@ template <typename T> __device__ static inline float lot_gelu(float x)
 
 template <typename T> __device__ static inline uint4 lot_gelu_vector(const uint4 &in)
 {
-    uint4 out;
+    uint4 out = in; /* every word is replaced */
 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
