@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,54 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "core/cpus.h"
 #include "core/field.h"
 #include "gpu/host/host_sha256.h"
-
-/* Room for machines with many CPUs: the kernel refuses a mask that is smaller than its own. */
-#define CPUS_MAX 8192
-
-typedef struct cpu_mask {
-    cpu_set_t words[CPUS_MAX / CPU_SETSIZE];
-} cpu_mask;
-
-static bool is_set(const cpu_mask *mask, int cpu)
-{
-    return CPU_ISSET_S((size_t)cpu, sizeof *mask, mask->words) != 0;
-}
-
-/* "0-3,8": the CPUs of the mask from the lowest on. Returns how many there are; `list` ends in "..." where it
- * did not fit. */
-static int list_cpus(const cpu_mask *mask, char *list, size_t size)
-{
-    int count = 0;
-    size_t used = 0;
-
-    list[0] = '\0';
-    for (int first = 0; first < CPUS_MAX; first++) {
-        int last = first;
-        char part[32];
-        size_t length;
-
-        if (!is_set(mask, first))
-            continue;
-        while (last + 1 < CPUS_MAX && is_set(mask, last + 1))
-            last++;
-        count += last - first + 1;
-        length = (size_t)snprintf(part, sizeof part, last > first ? "%s%d-%d" : "%s%d", used > 0 ? "," : "",
-                                  first, last);
-        first = last;
-        if (used + length + sizeof "..." > size) {
-            (void)snprintf(list + used, size - used, "...");
-            used = size; /* nothing more fits */
-            continue;
-        }
-        if (used < size) {
-            memcpy(list + used, part, length + 1);
-            used += length;
-        }
-    }
-    return count;
-}
 
 /* The first line of a file without its end; false where there is none. */
 static bool read_line(const char *path, char *line, size_t size)
@@ -154,15 +108,15 @@ static int64_t node_of(int cpu)
     return node;
 }
 
-/* The node that all CPUs of the mask belong to; -1 where they belong to several. */
-static int64_t common_node(const cpu_mask *mask)
+/* The node that all of the CPUs belong to; -1 where they belong to several. */
+static int64_t common_node(const lot_cpus *allowed)
 {
     int64_t node = -1;
 
-    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+    for (int cpu = 0; cpu < LOT_CPUS_MOST; cpu++) {
         int64_t own;
 
-        if (!is_set(mask, cpu))
+        if (!lot_cpus_have(allowed, cpu))
             continue;
         own = node_of(cpu);
         if (own < 0 || (node >= 0 && own != node))
@@ -172,19 +126,19 @@ static int64_t common_node(const cpu_mask *mask)
     return node;
 }
 
-static int first_cpu(const cpu_mask *mask)
+static int first_cpu(const lot_cpus *allowed)
 {
     int cpu = 0;
 
-    while (cpu < CPUS_MAX - 1 && !is_set(mask, cpu))
+    while (cpu < LOT_CPUS_MOST - 1 && !lot_cpus_have(allowed, cpu))
         cpu++;
     return cpu;
 }
 
-static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
+static void make_uuid(const lot_cpus *allowed, char *uuid, size_t size)
 {
     char machine[128] = {0}; /* all of it is hashed */
-    uint8_t message[sizeof machine + sizeof *mask];
+    uint8_t message[sizeof machine + sizeof *allowed];
     uint8_t digest[32];
     char hex[33];
 
@@ -192,7 +146,7 @@ static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
         (void)gethostname(machine, sizeof machine - 1);
     memset(message, 0, sizeof message);
     memcpy(message, machine, sizeof machine);
-    memcpy(message + sizeof machine, mask, sizeof *mask);
+    memcpy(message + sizeof machine, allowed, sizeof *allowed);
     lot_host_sha256(message, sizeof message, digest);
     for (size_t i = 0; i < 16; i++)
         (void)snprintf(hex + 2 * i, 3, "%02x", digest[i]);
@@ -201,20 +155,20 @@ static void make_uuid(const cpu_mask *mask, char *uuid, size_t size)
 
 lot_status lot_host_cpus_read(lot_host_cpus *cpus, lot_error *error)
 {
-    cpu_mask mask;
+    lot_cpus allowed;
     int cpu;
 
-    memset(&mask, 0, sizeof mask);
-    if (sched_getaffinity(0, sizeof mask, mask.words) != 0)
+    if (!lot_cpus_read(&allowed))
         return lot_error_errno(error, LOT_NO_DEVICE, "sched_getaffinity", errno,
                                "cannot tell which CPUs this process may run on");
     memset(cpus, 0, sizeof *cpus);
-    cpus->count = list_cpus(&mask, cpus->list, sizeof cpus->list);
-    cpu = first_cpu(&mask);
+    cpus->count = lot_cpus_count(&allowed);
+    lot_cpus_print(&allowed, cpus->list, sizeof cpus->list);
+    cpu = first_cpu(&allowed);
     read_model(cpus->model, sizeof cpus->model);
     cpus->l2_bytes = cache_bytes(cpu, 2);
     cpus->l3_bytes = cache_bytes(cpu, 3);
-    cpus->numa_node = common_node(&mask);
-    make_uuid(&mask, cpus->uuid, sizeof cpus->uuid);
+    cpus->numa_node = common_node(&allowed);
+    make_uuid(&allowed, cpus->uuid, sizeof cpus->uuid);
     return LOT_OK;
 }

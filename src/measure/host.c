@@ -1,8 +1,6 @@
-#define _GNU_SOURCE
 #include "measure/host.h"
 
 #include <ctype.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/ranges.h"
+#include "core/cpus.h"
 
 #define LINE_BYTES 512
 
@@ -64,50 +62,17 @@ void lot_host_environment(lot_environment *environment)
     lot_clock_utc(environment->started_utc, sizeof environment->started_utc);
 }
 
-/* ---- CPU sets ---- */
-
-static void print_range(char *list, size_t size, int first, int last)
-{
-    const size_t used = strlen(list);
-
-    if (first == last)
-        (void)snprintf(list + used, size - used, "%s%d", used == 0 ? "" : ",", first);
-    else
-        (void)snprintf(list + used, size - used, "%s%d-%d", used == 0 ? "" : ",", first, last);
-}
+/* ---- CPUs ---- */
 
 int lot_host_cpus(char *list, size_t size)
 {
-    cpu_set_t set;
-    int first = -1;
+    lot_cpus cpus;
 
     list[0] = '\0';
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
+    if (!lot_cpus_read(&cpus))
         return 0;
-    for (int cpu = 0; cpu <= CPU_SETSIZE; cpu++) {
-        const int in = cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &set);
-
-        if (in && first < 0)
-            first = cpu;
-        if (!in && first >= 0) {
-            print_range(list, size, first, cpu - 1);
-            first = -1;
-        }
-    }
-    return CPU_COUNT(&set);
-}
-
-/* Reads "0-3,8" into a set; false where it is no such list. */
-static int parse_list(const char *text, cpu_set_t *set)
-{
-    lot_range range;
-
-    CPU_ZERO(set);
-    while (lot_ranges_next(&text, &range))
-        for (int64_t cpu = range.first; cpu <= range.last && cpu < CPU_SETSIZE; cpu++)
-            CPU_SET((size_t)cpu, set);
-    return CPU_COUNT(set) > 0;
+    lot_cpus_print(&cpus, list, size);
+    return lot_cpus_count(&cpus);
 }
 
 /* The first line of a file of the PCI device `address`; sysfs writes addresses in small letters. */
@@ -141,14 +106,13 @@ int64_t lot_host_near_node(const char *address)
 int lot_host_move_near(const char *address)
 {
     char text[LINE_BYTES];
-    cpu_set_t near, allowed, both;
+    lot_cpus near, allowed;
+    int count;
 
-    if (!read_sysfs(address, "local_cpulist", text, sizeof text) || !parse_list(text, &near))
+    if (!read_sysfs(address, "local_cpulist", text, sizeof text) || !lot_cpus_read(&allowed))
         return 0;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return 0;
-    CPU_AND(&both, &near, &allowed);
-    if (CPU_COUNT(&both) == 0 || CPU_EQUAL(&both, &allowed))
-        return 0;
-    return sched_setaffinity(0, sizeof both, &both) == 0;
+    lot_cpus_parse(text, &near);
+    lot_cpus_keep(&near, &allowed);
+    count = lot_cpus_count(&near);
+    return count > 0 && count < lot_cpus_count(&allowed) && lot_cpus_apply(&near);
 }

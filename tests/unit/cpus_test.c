@@ -1,0 +1,121 @@
+/* Sets of CPUs, also of machines with more of them than this one. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/cpus.h"
+
+/* Text, the same as it is printed, and how many CPUs. */
+static void test_lists(void **state)
+{
+    static const struct {
+        const char *text, *printed;
+        int count;
+    } cases[] = {{"0", "0", 1},
+                 {"0-3,8", "0-3,8", 5},
+                 {"0-23,96-119\n", "0-23,96-119", 48},
+                 {"63,64,65", "63-65", 3},
+                 {"1023-1024,8191", "1023-1024,8191", 3},
+                 {"8190-9000", "8190-8191", 2},
+                 {"", "", 0},
+                 {"none", "", 0}};
+    char list[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lot_cpus cpus;
+
+        lot_cpus_parse(cases[i].text, &cpus);
+        assert_int_equal(lot_cpus_count(&cpus), cases[i].count);
+        lot_cpus_print(&cpus, list, sizeof list);
+        assert_string_equal(list, cases[i].printed);
+    }
+}
+
+/* Every second CPU of 64, as a launcher that leaves out hyperthreads binds: no number is cut in two. */
+static void test_long_list_is_cut_between_numbers(void **state)
+{
+    lot_cpus cpus = {{UINT64_C(0x5555555555555555)}};
+    char list[64];
+
+    (void)state;
+    assert_int_equal(lot_cpus_count(&cpus), 32);
+    for (size_t size = 16; size <= sizeof list; size++) {
+        const char *at = list;
+
+        memset(list, 'x', sizeof list);
+        lot_cpus_print(&cpus, list, size);
+        assert_true(strlen(list) < size);
+        assert_string_equal(list + strlen(list) - 4, ",...");
+        for (int cpu = 0; at[0] != '.'; cpu += 2) {
+            char expected[16];
+
+            (void)snprintf(expected, sizeof expected, "%d,", cpu);
+            assert_memory_equal(at, expected, strlen(expected));
+            at += strlen(expected);
+        }
+    }
+}
+
+static void test_keep(void **state)
+{
+    lot_cpus near, allowed;
+    char list[64];
+
+    (void)state;
+    lot_cpus_parse("0-63,128-191", &near);
+    lot_cpus_parse("60-130", &allowed);
+    lot_cpus_keep(&near, &allowed);
+    lot_cpus_print(&near, list, sizeof list);
+    assert_string_equal(list, "60-63,128-130");
+    assert_true(lot_cpus_have(&near, 128));
+    assert_false(lot_cpus_have(&near, 127));
+    assert_false(lot_cpus_have(&near, -1));
+    assert_false(lot_cpus_have(&near, LOT_CPUS_MOST));
+}
+
+/* What the system says, and what it is told. */
+static void test_this_thread(void **state)
+{
+    cpu_set_t system;
+    lot_cpus all, one, now;
+    int cpu = 0;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof system, &system), 0);
+    assert_true(lot_cpus_read(&all));
+    assert_int_equal(lot_cpus_count(&all), CPU_COUNT(&system));
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        assert_int_equal(lot_cpus_have(&all, i), CPU_ISSET((size_t)i, &system) != 0);
+    while (!lot_cpus_have(&all, cpu))
+        cpu++;
+    memset(&one, 0, sizeof one);
+    assert_false(lot_cpus_apply(&one)); /* a thread must run somewhere */
+    one.words[cpu / 64] = UINT64_C(1) << (cpu % 64);
+    assert_true(lot_cpus_apply(&one));
+    assert_true(lot_cpus_read(&now));
+    assert_memory_equal(&now, &one, sizeof one);
+    assert_true(lot_cpus_apply(&all));
+    assert_true(lot_cpus_read(&now));
+    assert_memory_equal(&now, &all, sizeof all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_long_list_is_cut_between_numbers),
+        cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_this_thread),
+    };
+
+    return cmocka_run_group_tests_name("cpus", tests, NULL, NULL);
+}
