@@ -184,11 +184,16 @@ start_now()
   wait_until 60 started_again "$1"
 }
 
-# started_again JOB: true when it runs after a requeue or has run; else a waiting job is told to start.
+# started_again JOB: true when it runs after a requeue or has run; else a job that waits for its time is told to start.
+# Only then: each telling sets the scheduler back.
 started_again()
 {
+  local begin
   if job_is "$1" PENDING; then
-    timeout 10 scontrol update "jobid=$1" StartTime=now
+    begin=$(date -d "$(job_field "$1" StartTime)" +%s 2>/dev/null) || begin=
+    if [ "${begin:-9999999999}" -gt "$(date +%s)" ]; then
+      timeout 10 scontrol update "jobid=$1" StartTime=now
+    fi
     return 1
   fi
   [ "$(job_field "$1" Restarts | grep . || echo 0)" -ge 1 ] && { job_is "$1" RUNNING || job_ended "$1"; }
