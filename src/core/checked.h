@@ -3,6 +3,7 @@
 #ifndef GPULOT_CORE_CHECKED_H
 #define GPULOT_CORE_CHECKED_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ static inline void lot_checked_reduce(int64_t *numerator, int64_t *denominator)
     int64_t divisor = *numerator;
     int64_t rest = *denominator;
 
+    assert(divisor >= 0 && rest > 0);
     while (rest != 0) {
         const int64_t next = divisor % rest;
 
