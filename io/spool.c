@@ -442,6 +442,8 @@ static lot_status list_files(const lot_spool_folders *folders, files *list, lot_
 
     for (size_t i = 0; status == LOT_OK && i < folders->count; i++)
         status = list_folder(folders->items[i], list, error);
+    if (status == LOT_OK && list->count == 0)
+        return lot_error_set(error, LOT_INPUT, "spool", 0, "no spool folder is given");
     if (status == LOT_OK)
         qsort(list->items, list->count, sizeof *list->items, ascending);
     return status;

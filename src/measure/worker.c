@@ -93,9 +93,11 @@ static struct timespec soon(void)
     return until;
 }
 
-/* Calls without the lock, which the caller holds. */
+/* Calls `function`, where there is one, without the lock, which the caller holds. */
 static void call(lot_worker *worker, void (*function)(void *context), void *context)
 {
+    if (function == NULL)
+        return;
     (void)pthread_mutex_unlock(&worker->lock);
     function(context);
     (void)pthread_mutex_lock(&worker->lock);
@@ -122,8 +124,7 @@ static void wait_for_job(lot_worker *worker, const lot_watch *watch)
             return;
         }
         worker->pause_wanted = watch->pause != NULL && lot_clock_seconds() - paused_seconds > PAUSE_SECONDS;
-        if (watch->idle != NULL)
-            call(worker, watch->idle, watch->context);
+        call(worker, watch->idle, watch->context);
     }
     worker->pause_wanted = 0;
 }

@@ -71,6 +71,12 @@ static void tell_all(lot_comm *comm)
             (void)MPI_Request_free(&request);
 }
 
+static int is_same(const lot_mpi_word *a, const lot_mpi_word *b)
+{
+    return a->signal == b->signal && a->whose == b->whose && a->news.stage == b->news.stage &&
+           a->news.done == b->news.done && a->news.flops_per_second == b->news.flops_per_second;
+}
+
 /* True where the last word to rank 0 has left and there is a new one to tell. */
 static int has_word(lot_comm *comm, const lot_mpi_word *word, double now)
 {
@@ -81,7 +87,7 @@ static int has_word(lot_comm *comm, const lot_mpi_word *word, double now)
     if (comm->sending != MPI_REQUEST_NULL &&
         MPI_Test(&comm->sending, &left, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         left = 0;
-    if (!left || memcmp(word, &comm->word, sizeof *word) == 0)
+    if (!left || is_same(word, &comm->word))
         return 0;
     return word->signal != comm->word.signal || now - comm->sent_seconds >= pause;
 }
