@@ -131,7 +131,9 @@ static void add_rates(const lot_progress *progress, line *to)
     int slowest = 0;
     lot_unit unit;
 
-    for (int rank = 0; progress->news != NULL && rank < progress->ranks; rank++) {
+    if (progress->news == NULL)
+        return;
+    for (int rank = 0; rank < progress->ranks; rank++) {
         const double rate = progress->news[rank].flops_per_second;
 
         if (progress->news[rank].stage != progress->stage_number || !(rate > 0))
