@@ -72,6 +72,11 @@ typedef struct table {
     hsize_t written;
 } table;
 
+/* Texts are handed to HDF5 several at a time, which costs it as much as one, but never more than this many
+ * bytes of them. */
+#define TEXTS_AT_ONCE      16
+#define TEXT_BYTES_AT_ONCE ((size_t)1 << 20)
+
 struct lot_archive_writer {
     lot_atomic_file *file;
     char *path;
@@ -83,7 +88,10 @@ struct lot_archive_writer {
     hid_t records;
     hid_t record_type;
     hid_t record_transfer;
-    hsize_t record_count;
+    hsize_t record_count; /* written */
+    char *texts[TEXTS_AT_ONCE];
+    size_t text_count; /* waiting to be written */
+    size_t text_bytes;
     int64_t last_rank;
 };
 
@@ -221,8 +229,40 @@ static bool close_all(lot_archive_writer *writer)
     return good;
 }
 
+static void forget_texts(lot_archive_writer *writer)
+{
+    for (size_t i = 0; i < writer->text_count; i++)
+        free(writer->texts[i]);
+    writer->text_count = writer->text_bytes = 0;
+}
+
+static lot_status flush_texts(lot_archive_writer *writer, lot_error *error)
+{
+    if (writer->text_count > 0 && !append_items(writer->records, writer->record_type, writer->record_transfer,
+                                                writer->record_count, writer->text_count, writer->texts))
+        return write_error(error, writer, "H5Dwrite");
+    writer->record_count += writer->text_count;
+    forget_texts(writer);
+    return LOT_OK;
+}
+
+static lot_status append_text(lot_archive_writer *writer, const char *json, size_t size, lot_error *error)
+{
+    char *copy = malloc(size + 1);
+
+    if (copy == NULL)
+        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for a record of %zu bytes", size);
+    memcpy(copy, json, size + 1);
+    writer->texts[writer->text_count++] = copy;
+    writer->text_bytes += size;
+    return writer->text_count == TEXTS_AT_ONCE || writer->text_bytes >= TEXT_BYTES_AT_ONCE
+               ? flush_texts(writer, error)
+               : LOT_OK;
+}
+
 static void release(lot_archive_writer *writer)
 {
+    forget_texts(writer);
     free(writer->path);
     free(writer);
 }
@@ -331,13 +371,10 @@ lot_status lot_archive_append(lot_archive_writer *writer, const lot_record *reco
     }
     if (status == LOT_OK)
         status = append_samples(writer, record, error);
-    if (status == LOT_OK && !append_items(writer->records, writer->record_type, writer->record_transfer,
-                                          writer->record_count, 1, &json))
-        status = write_error(error, writer, "H5Dwrite");
-    if (status == LOT_OK) {
-        writer->record_count++;
+    if (status == LOT_OK)
+        status = append_text(writer, json, size, error);
+    if (status == LOT_OK)
         writer->last_rank = rank;
-    }
     return status;
 }
 
@@ -350,6 +387,8 @@ lot_status lot_archive_finish(lot_archive_writer *writer, const lot_run_header *
 
     for (size_t i = 0; status == LOT_OK && i < sizeof tables / sizeof tables[0]; i++)
         status = flush_table(writer, tables[i], error);
+    if (status == LOT_OK)
+        status = flush_texts(writer, error);
     if (status == LOT_OK && !lot_archive_header_write(writer->h5, header, tariff_json))
         status = write_error(error, writer, "H5Awrite");
     /* Written to its end before anything is closed: a file that fails in closing cannot say why. */
