@@ -247,6 +247,15 @@ static void make_inputs(const lot_reference_task *task, const int64_t *sampled, 
                 one_value(task, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1, sampled[r] * task->width + k);
 }
 
+/* Keeps the worst; a NaN is, and stays. A distance of nothing is nothing, whatever its measure. */
+static void keep_worst(double *worst, double distance, double measure)
+{
+    const double one = distance == 0 ? 0 : distance / measure;
+
+    if (isnan(one) || one > *worst)
+        *worst = one;
+}
+
 static void judge(const layer *second, const void *outputs, lot_verification *verification)
 {
     const lot_reference_task *task = second->task;
@@ -258,11 +267,8 @@ static void judge(const layer *second, const void *outputs, lot_verification *ve
         const double distance = fabs(loaded(outputs, i, task->dtype) - second->y[i]);
         const double bound = second->error[i] + unit * (fabs(second->y[i]) + second->error[i]);
 
-        /* Written so that a NaN counts as the worst. */
-        if (!(distance / second->majorant[i] <= worst_relative))
-            worst_relative = distance / second->majorant[i];
-        if (!(distance / bound <= worst_ratio))
-            worst_ratio = distance / bound;
+        keep_worst(&worst_relative, distance, second->majorant[i]);
+        keep_worst(&worst_ratio, distance, bound);
     }
     verification->reference_rows = second->count;
     verification->reference_max_relative_error = worst_relative;
