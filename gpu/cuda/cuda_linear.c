@@ -131,6 +131,8 @@ static lot_status search(lot_device *device, const lot_plan *plan, int wanted,
                           cublasLtMatmulAlgoGetHeuristic(device->blas, plan->operation, plan->weights,
                                                          plan->input, plan->output, plan->output, preference,
                                                          wanted, results, found));
+    while (status == LOT_OK && *found > 0 && results[*found - 1].state != CUBLAS_STATUS_SUCCESS)
+        --*found; /* only those in front can be used */
     if (status == LOT_OK && *found < 1)
         status = lot_error_set(error, LOT_UNSUPPORTED, "cublasLtMatmulAlgoGetHeuristic", 0,
                                "cuBLASLt has no algorithm for %lld x %lld x %lld in %s on this device",

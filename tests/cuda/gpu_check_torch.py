@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """What PyTorch makes of the same layers on the same GPU, for tests/cuda/gpu_check.sh.
 
-    gpu_check_torch.py EXPORTED RESULTS
-    gpu_check_torch.py process
+    gpu_check_torch.py [--rehearsal] EXPORTED RESULTS
+    gpu_check_torch.py [--rehearsal] process
 
 EXPORTED holds the tensors and outputs that gpu_driver --export left, RESULTS its lines. Prints lines of the same
 form: name, value, unit, target, verdict. `process` does what gpu_check.sh's one measurement does, for the time of a
-whole process. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
+whole process. --rehearsal goes the same ways on the CPU with tiny sizes, and judges nothing. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
 """
 import pathlib
 import statistics
@@ -20,13 +20,18 @@ except ImportError:
     sys.exit(77)
 
 TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-IN, OUT = 1024, 1536  # as gpu_driver exports them
+REHEARSAL = "--rehearsal" in sys.argv
+DEVICE = "cpu" if REHEARSAL else "cuda"
+IN, OUT = (64, 64) if REHEARSAL else (1024, 1536)  # as gpu_driver exports them
+WIDTH = 64 if REHEARSAL else 8192
 UNIT = {"float32": 2**-24, "float16": 2**-11, "bfloat16": 2**-8}
 missed = 0
 
 
 def result(name, value, unit="", target="", good=None):
     global missed
+    if REHEARSAL:
+        good = None
     verdict = "-" if good is None else "ok" if good else "MISSED"
     missed += good is False
     print(name, f"{value:.6g}", unit, target, verdict, sep="\t")
@@ -40,7 +45,7 @@ def read_results(path):
 def tensor(folder, dtype, name, columns):
     data = bytearray((folder / f"{dtype}-{name}.bin").read_bytes())
     flat = torch.frombuffer(data, dtype=TYPES[dtype])
-    return flat.view(-1, columns).cuda() if columns else flat.cuda()
+    return (flat.view(-1, columns) if columns else flat).to(DEVICE)
 
 
 def compare_outputs(folder):
@@ -60,10 +65,17 @@ def compare_outputs(folder):
 
 def network(width, dtype):
     return torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
-                               torch.nn.Linear(4 * width, width)).to(device="cuda", dtype=dtype).eval()
+                               torch.nn.Linear(4 * width, width)).to(device=DEVICE, dtype=dtype).eval()
+
+
+def synchronize():
+    if not REHEARSAL:
+        torch.cuda.synchronize()
 
 
 def device_seconds(run, runs):
+    if REHEARSAL:
+        return host_seconds(run, runs)
     run()
     seconds = []
     for _ in range(runs):
@@ -81,26 +93,27 @@ def host_seconds(run, runs=64):
         run()
     seconds = []
     for _ in range(runs):
-        torch.cuda.synchronize()
+        synchronize()
         began = time.perf_counter()
         run()
-        torch.cuda.synchronize()
+        synchronize()
         seconds.append(time.perf_counter() - began)
     return statistics.median(seconds)
 
 
 def measure_network(ours):
-    width = rows = 8192
+    width = rows = WIDTH
     flops = 2 * 2 * rows * width * 4 * width
     for name, dtype, tf32 in (("bfloat16", torch.bfloat16, False), ("float16", torch.float16, False),
                               ("tf32", torch.float32, True), ("float32", torch.float32, False)):
         torch.backends.cuda.matmul.allow_tf32 = tf32
         with torch.inference_mode():
             model = network(width, dtype)
-            x = torch.randn(rows, width, device="cuda", dtype=dtype)
+            x = torch.randn(rows, width, device=DEVICE, dtype=dtype)
             rate = flops / device_seconds(lambda: model(x), 3 if name == "float32" else 15) * 1e-12
         del model, x
-        torch.cuda.empty_cache()
+        if not REHEARSAL:
+            torch.cuda.empty_cache()
         result(f"{name} network, PyTorch eager", rate, "TFLOP/s")
         mine = ours.get(f"{name} network, width {width}")
         if mine is not None:
@@ -109,19 +122,25 @@ def measure_network(ours):
             result(f"{name} network / PyTorch eager", mine / rate, "", ">= 0.99" if good is not None else "", good)
 
 
+def graph_seconds(model, x):
+    graph = torch.cuda.CUDAGraph()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            model(x)
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        model(x)
+    return host_seconds(graph.replay)
+
+
 def measure_small(ours):
     with torch.inference_mode():
         model = network(64, torch.float16)
-        x = torch.randn(1, 16, 64, device="cuda", dtype=torch.float16)
+        x = torch.randn(1, 16, 64, device=DEVICE, dtype=torch.float16)
         eager = host_seconds(lambda: model(x))
-        graph = torch.cuda.CUDAGraph()
-        side = torch.cuda.Stream()
-        with torch.cuda.stream(side):
-            model(x)
-        torch.cuda.synchronize()
-        with torch.cuda.graph(graph):
-            model(x)
-        replayed = host_seconds(graph.replay)
+        replayed = eager if REHEARSAL else graph_seconds(model, x)
     result("small forward, PyTorch eager", eager * 1e6, "us")
     result("small forward, PyTorch CUDA graph", replayed * 1e6, "us")
     mine = ours.get("small forward, erf (float16, 16 x 64)")
@@ -133,8 +152,8 @@ def measure_small(ours):
 
 def measure_load(ours):
     began = time.perf_counter()
-    layer = torch.nn.Linear(8192, 65536, dtype=torch.bfloat16).to("cuda")
-    torch.cuda.synchronize()
+    layer = torch.nn.Linear(WIDTH, 8 * WIDTH, dtype=torch.bfloat16).to(DEVICE)
+    synchronize()
     seconds = time.perf_counter() - began
     rate = layer.weight.numel() * 2 / seconds * 1e-9
     result("model_load, PyTorch", rate, "GB/s")
@@ -146,23 +165,25 @@ def measure_load(ours):
 def process():
     """Weights, input, a cold pass, three warm-ups and ten passes of 8 x 1024 x 1024 in bfloat16."""
     with torch.inference_mode():
-        model = network(1024, torch.bfloat16)
-        x = torch.randn(8, 1024, 1024, device="cuda", dtype=torch.bfloat16)
+        width, batch = (WIDTH, 1) if REHEARSAL else (1024, 8)
+        model = network(width, torch.bfloat16)
+        x = torch.randn(batch, width, width, device=DEVICE, dtype=torch.bfloat16)
         for _ in range(1 + 3 + 10):
-            torch.cuda.synchronize()
+            synchronize()
             model(x)
-        torch.cuda.synchronize()
+        synchronize()
     return 0
 
 
 def main():
-    if not torch.cuda.is_available():
+    arguments = [text for text in sys.argv[1:] if text != "--rehearsal"]
+    if not REHEARSAL and not torch.cuda.is_available():
         print("gpu_check_torch: PyTorch sees no GPU", file=sys.stderr)
         return 77
-    if sys.argv[1:] == ["process"]:
+    if arguments == ["process"]:
         return process()
-    folder, results = pathlib.Path(sys.argv[1]), read_results(pathlib.Path(sys.argv[2]))
-    print(f"# PyTorch {torch.__version__} on {torch.cuda.get_device_name()}")
+    folder, results = pathlib.Path(arguments[0]), read_results(pathlib.Path(arguments[1]))
+    print(f"# PyTorch {torch.__version__} on {'the CPU' if REHEARSAL else torch.cuda.get_device_name()}")
     compare_outputs(folder)
     measure_network(results)
     measure_small(results)

@@ -1,0 +1,174 @@
+/* Values, digests and layers against their definitions. */
+#include "driver.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/digest.h"
+#include "gpu/generator.h"
+
+/* ---- correctness ---- */
+
+static float value_at(const void *values, lot_dtype dtype, int64_t i)
+{
+    if (dtype == LOT_FLOAT32)
+        return ((const float *)values)[i];
+    return dtype == LOT_FLOAT16 ? lot_from_float16(((const uint16_t *)values)[i])
+                                : lot_from_bfloat16(((const uint16_t *)values)[i]);
+}
+
+static void *fetch(check *c, const void *device, int64_t count, lot_dtype dtype)
+{
+    const int64_t bytes = count * (int64_t)lot_dtype_bytes(dtype);
+    void *host = malloc((size_t)bytes);
+
+    if (host == NULL)
+        give_up("malloc", "no memory");
+    WORKS(c, c->module->download(c->device, host, device, bytes, &c->error));
+    return host;
+}
+
+static double activate(lot_activation activation, double z)
+{
+    if (activation == LOT_GELU_ERF)
+        return 0.5 * z * (1.0 + erf(z * sqrt(0.5)));
+    if (activation == LOT_GELU_TANH)
+        return 0.5 * z * (1.0 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+    return z;
+}
+
+/* Largest error of sampled elements in units of its bound; above 1 is wrong. */
+static double worst_ratio(check *c, const layer *made)
+{
+    const lot_linear *l = &made->linear;
+    const double unit = l->dtype == LOT_FLOAT32 ? 0x1p-24 : l->dtype == LOT_FLOAT16 ? 0x1p-11 : 0x1p-8;
+    const double product = l->math == LOT_MATH_TF32 ? 0x1p-10 : 0.0;
+    void *x = fetch(c, made->x, l->rows * l->in_features, l->dtype);
+    void *w = fetch(c, made->w, l->out_features * l->in_features, l->dtype);
+    void *b = fetch(c, made->b, l->out_features, l->dtype);
+    void *y = fetch(c, made->y, l->rows * l->out_features, l->dtype);
+    double worst = 0.0;
+
+    for (int64_t sample = 0; sample < 4096; sample++) {
+        const int64_t r = sample * 7919 % l->rows, o = sample * 104729 % l->out_features;
+        double sum = (double)value_at(b, l->dtype, o), majorant = fabs(sum), wanted, error, bound;
+
+        for (int64_t k = 0; k < l->in_features; k++) {
+            const double one = (double)value_at(x, l->dtype, r * l->in_features + k) *
+                               (double)value_at(w, l->dtype, o * l->in_features + k);
+
+            sum += one;
+            majorant += fabs(one);
+        }
+        wanted = activate(l->activation, sum);
+        error = fabs((double)value_at(y, l->dtype, r * l->out_features + o) - wanted);
+        bound = 1.13 * majorant * (((double)l->in_features + 2) * 0x1p-24 + product) +
+                2 * unit * (fabs(sum) + fabs(wanted)) + 1e-7;
+        if (isnan(error) || error / bound > worst) /* a NaN is the worst, and stays it */
+            worst = error / bound;
+    }
+    free(x);
+    free(w);
+    free(b);
+    free(y);
+    return worst;
+}
+
+static void write_file(check *c, const char *folder, const char *name, const void *device, int64_t count,
+                       lot_dtype dtype)
+{
+    void *host = fetch(c, device, count, dtype);
+    char path[512];
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/%s-%s.bin", folder, lot_dtype_name(dtype), name);
+    file = fopen(path, "wb");
+    if (file == NULL || fwrite(host, lot_dtype_bytes(dtype), (size_t)count, file) != (size_t)count ||
+        fclose(file) != 0)
+        give_up(path, "cannot be written");
+    free(host);
+}
+
+static void export_layer(check *c, const char *folder, const layer *made)
+{
+    const lot_linear *l = &made->linear;
+
+    write_file(c, folder, "x", made->x, l->rows * l->in_features, l->dtype);
+    write_file(c, folder, "w", made->w, l->out_features * l->in_features, l->dtype);
+    write_file(c, folder, "b", made->b, l->out_features, l->dtype);
+    write_file(c, folder, "y", made->y, l->rows * l->out_features, l->dtype);
+}
+
+void check_layers(check *c, const char *folder)
+{
+    static const char *const names[] = {"linear", "linear+gelu(erf)", "linear+gelu(tanh)"};
+
+    for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++)
+        for (int activation = 0; activation < 3; activation++) {
+            layer made;
+            char name[96];
+
+            if (c->module->supports(c->device, (lot_dtype)dtype, LOT_MATH_IEEE, &c->error) != LOT_OK)
+                continue;
+            made = make_layer(c, (lot_linear){.rows = c->small ? 32 : 256,
+                                              .in_features = c->small ? 64 : 1024,
+                                              .out_features = c->small ? 64 : 1536,
+                                              .dtype = (lot_dtype)dtype,
+                                              .activation = (lot_activation)activation});
+            run_layer(c, &made);
+            (void)snprintf(name, sizeof name, "%s %s: error / bound", lot_dtype_name((lot_dtype)dtype),
+                           names[activation]);
+            must_hold(c, name, worst_ratio(c, &made), 1.0);
+            if (folder != NULL && activation == LOT_GELU_ERF)
+                export_layer(c, folder, &made);
+            drop_layer(c, &made);
+        }
+}
+
+/* Host and device must agree on every bit of every value, and on the digest. */
+void check_values(check *c)
+{
+    const int64_t count = c->small ? 100003 : 50000017;
+    int64_t differing = 0, all = 0, first;
+
+    for (int distribution = 0; distribution < 2; distribution++)
+        for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
+            const lot_fill fill = {.seed = 99,
+                                   .tensor = LOT_TENSOR_INPUT,
+                                   .distribution = (lot_distribution)distribution,
+                                   .scale = 0.5f,
+                                   .count = count,
+                                   .dtype = (lot_dtype)dtype};
+            void *a = take(c, count * 4), *b = take(c, count * 4);
+
+            WORKS(c, c->module->build(c->device, a, &fill, &c->error));
+            WORKS(c, c->module->fill(c->device, b, &fill, &c->error));
+            WORKS(c, c->module->compare(c->device, a, b, count, fill.dtype, &differing, &first, &c->error));
+            all += differing;
+            c->module->free(c->device, a);
+            c->module->free(c->device, b);
+        }
+    must_hold(c, "values made on host and device: differing", (double)all, 0.0);
+}
+
+void check_digest(check *c)
+{
+    const int64_t count = c->small ? 10007 : 10000019, bytes = count * 2;
+    void *device = tensor(c, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1.0f, count, LOT_FLOAT16);
+    unsigned char *host = fetch(c, device, count, LOT_FLOAT16);
+    uint64_t wanted = (uint64_t)bytes, got = 0;
+    int finite = 0;
+
+    for (int64_t start = 0; start < bytes; start += 8) {
+        uint64_t word = 0;
+
+        memcpy(&word, host + start, (size_t)(bytes - start < 8 ? bytes - start : 8));
+        wanted += lot_digest_word(word, (uint64_t)start / 8);
+    }
+    WORKS(c, c->module->digest(c->device, device, bytes, LOT_FLOAT16, &got, &finite, &c->error));
+    must_hold(c, "digest: differs from its definition", got != wanted || !finite, 0.0);
+    free(host);
+    c->module->free(c->device, device);
+}

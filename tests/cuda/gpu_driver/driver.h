@@ -1,0 +1,120 @@
+/* What the files of gpu_driver share: the device under check, its results, timing, tensors and layers. */
+#ifndef GPULOT_TESTS_GPU_DRIVER_H
+#define GPULOT_TESTS_GPU_DRIVER_H
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/device.h"
+
+#define RUNS_MOST  64
+#define CANDIDATES 32
+
+typedef struct check {
+    const lot_device_module *module;
+    lot_device *device;
+    lot_error error;
+    cudaStream_t stream; /* for bare library calls */
+    cublasLtHandle_t blas;
+    bool small; /* tiny sizes, nothing judged but correctness */
+    int missed;
+    double copy_bytes_per_second;
+} check;
+
+/* Says what could not be done and ends the program with 2. */
+void give_up(const char *what, const char *why);
+
+#define WORKS(c, call)                                                                                       \
+    do {                                                                                                     \
+        if ((call) != LOT_OK)                                                                                \
+            give_up(#call, (c)->error.text);                                                                 \
+    } while (0)
+
+#define RUNTIME(call)                                                                                        \
+    do {                                                                                                     \
+        const cudaError_t code_ = (call);                                                                    \
+        if (code_ != cudaSuccess)                                                                            \
+            give_up(#call, cudaGetErrorName(code_));                                                         \
+    } while (0)
+
+#define LIBRARY(call)                                                                                        \
+    do {                                                                                                     \
+        const cublasStatus_t code_ = (call);                                                                 \
+        if (code_ != CUBLAS_STATUS_SUCCESS)                                                                  \
+            give_up(#call, cublasLtGetStatusName(code_));                                                    \
+    } while (0)
+
+/* One line of the output: a number alone, what must hold anywhere, and speeds, which are not judged where
+ * sizes are tiny. */
+void result(const char *name, double value, const char *unit);
+void must_hold(check *c, const char *name, double value, double most);
+void at_least(check *c, const char *name, double value, double least);
+void at_most(check *c, const char *name, double value, double most);
+
+/* ---- timing ---- */
+
+/* Seconds on a clock that only goes forward. */
+double now(void);
+
+/* The middle one; sorts `values`. */
+double median(double *values, int count);
+
+typedef void (*work)(check *c, void *context);
+
+/* Median device seconds of `runs` runs, after one that is not counted; and host seconds, each run waited for.
+ */
+double device_seconds(check *c, work run, void *context, int runs);
+double host_seconds(check *c, work run, void *context, int runs);
+
+/* ---- tensors and layers, in the device's pool ---- */
+
+void *take(check *c, int64_t bytes);
+void *tensor(check *c, uint32_t number, lot_distribution distribution, float scale, int64_t count,
+             lot_dtype dtype);
+
+typedef struct layer {
+    lot_linear linear;
+    lot_plan *plan;
+    void *x, *w, *b, *y;
+} layer;
+
+/* A layer with its tensors filled and its plan; drop_layer gives all of it back. */
+layer make_layer(check *c, lot_linear linear);
+void drop_layer(check *c, layer *made);
+
+/* A `work`: one run of the layer, queued. */
+void run_layer(check *c, void *context);
+
+/* ---- the library called bare, for the same product ---- */
+
+typedef struct bare {
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t weights, input, output;
+    cublasLtMatmulHeuristicResult_t found[CANDIDATES];
+    int count;
+    int chosen;
+    void *workspace;
+    const layer *layer;
+} bare;
+
+/* The first `wanted` algorithms that the library offers for the layer's product, and the first chosen. */
+bare make_bare(check *c, const layer *l, int wanted);
+void drop_bare(bare *b);
+
+/* A `work`: one product by the chosen algorithm, queued. */
+void run_bare(check *c, void *context);
+
+/* ---- the parts of the check ---- */
+
+/* `folder`: where one layer's tensors are left as files, or NULL. */
+void check_layers(check *c, const char *folder);
+void check_values(check *c);
+void check_digest(check *c);
+void measure_bandwidths(check *c);
+void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name);
+void measure_small(check *c);
+void measure_load(check *c);
+
+#endif
