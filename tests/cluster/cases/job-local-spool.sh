@@ -40,7 +40,8 @@ whole_archive "a rank dies: four ranks are in the archive" "$archive" 4
 same "a rank dies: passes of both nodes" "$(measured_on "$archive")" "node1 node2"
 holds "a rank dies: it is lost" test "$(archive_outcomes "$archive" | grep -o lost | wc -l)" -ge 1
 
-start node --no-kill
+# mpirun ends all ranks; the script outlives the node.
+GPULOT_LAUNCHER=mpirun start node --no-kill
 host_kill node2
 holds "a node dies: the job ends" wait_job_end "$job" 90
 has "a node dies: the log says whose progress is missing" "nothing from node2" node.log
