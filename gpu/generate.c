@@ -1,5 +1,6 @@
 #include "gpu/generate.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "gpu/generator.h"
@@ -44,6 +45,7 @@ static void make_plain(char *to, const lot_fill *fill, uint64_t block, int64_t b
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define AVX2         __attribute__((target("avx2,f16c")))
@@ -237,7 +239,7 @@ AVX2 static inline __attribute__((always_inline)) void make_run(char *to, const 
         in_order(&c[0], words);
         in_order(&c[1], words + 2);
         for (int j = 0; j < 4; j++)
-            _mm256_storeu_si256((__m256i *)(void *)(to + BLOCK_BYTES * i + 32 * j),
+            _mm256_storeu_si256((__m256i *)(void *)(to + BLOCK_BYTES * i + (ptrdiff_t)32 * j),
                                 tensor_words(words[j], factor, distribution, dtype));
     }
 }
@@ -261,6 +263,14 @@ AVX2 static void make_runs(char *to, const lot_fill *fill, uint64_t block, int64
         make_run(to, fill, block, count, LOT_NEAR_NORMAL, LOT_BFLOAT16);
 }
 
+/* clang's __builtin_cpu_supports knows no "f16c" before version 16. */
+static int has_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
 /* As many of `count` blocks as can be made WIDE at a time, without passing a multiple of 2^32. */
 static int64_t make_wide(char *to, const lot_fill *fill, uint64_t block, int64_t count)
 {
@@ -268,7 +278,7 @@ static int64_t make_wide(char *to, const lot_fill *fill, uint64_t block, int64_t
     const int64_t most = count < left_here ? count : left_here;
     const int64_t wide = most - most % WIDE;
 
-    if (wide == 0 || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+    if (wide == 0 || !__builtin_cpu_supports("avx2") || !has_f16c())
         return 0;
     make_runs(to, fill, block, wide);
     return wide;

@@ -28,7 +28,7 @@ typedef struct lot_measure_config {
     int64_t seed;
     const char *label;
     const char *continues; /* archive of the run before */
-    int schedule; /* lot_schedule */
+    int schedule;          /* lot_schedule */
     double soak_seconds;
     double soak_memory; /* share of the device's memory for soak buffers */
     int64_t threads;

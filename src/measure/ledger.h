@@ -23,7 +23,7 @@ typedef struct lot_welcome {
     lot_vote vote;
     char run_id[40];
     char continues_run_id[40]; /* "" where it continues none */
-    int32_t pairs; /* pairs of ranks on the fullest host */
+    int32_t pairs;             /* pairs of ranks on the fullest host */
 } lot_welcome;
 
 /* Checks the hellos of all ranks, hellos[rank]. The first refusal of a rank comes first, then

@@ -1,5 +1,5 @@
-/* A library to preload: shifts the wall clock of a host, which no namespace can. CLOCK_SHIFT holds "node2=40 node3=-40",
- * seconds by host name. Other clocks stay. */
+/* A library to preload: shifts the wall clock of a host, which no namespace can. CLOCK_SHIFT holds "node2=40
+ * node3=-40", seconds by host name. Other clocks stay. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
