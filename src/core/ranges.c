@@ -88,7 +88,7 @@ void lot_ranges_add(char *list, size_t size, int64_t number)
         begin = list + used;
     }
     if ((size_t)(begin - list) + strlen(part) + sizeof ",..." <= size)
-        (void)strcpy(begin, part);
+        memcpy(begin, part, strlen(part) + 1);
     else
         (void)snprintf(list + used, size - used, ",...");
 }
