@@ -209,21 +209,33 @@ static void describe_runs(const lot_case *c)
     }
 }
 
+/* LOT_INPUT where the earlier run says nothing about this one: another kind, or the same run. */
+static lot_status check_earlier(const lot_observed_run *run, const lot_observed_run *earlier,
+                                lot_error *error)
+{
+    if ((earlier->header.simulated == 1) != (run->header.simulated == 1))
+        return lot_error_set(error, LOT_INPUT, "--against", 0,
+                             "one of the two archives was made over a simulator and the other was not");
+    if (run->header.run_id[0] != '\0' && strcmp(run->header.run_id, earlier->header.run_id) == 0)
+        return lot_error_set(error, LOT_INPUT, "--against", 0,
+                             "--against: run %s is checked itself: it is no earlier one", run->header.run_id);
+    return LOT_OK;
+}
+
 /* LOT_INPUT where the runs and the earlier one cannot be looked at together. */
 static lot_status check_inputs(const lot_observed_run *runs, size_t count, const lot_observed_run *against,
                                lot_error *error)
 {
     lot_status status = lot_observed_distinct(runs, count, error);
 
-    for (size_t i = 0; status == LOT_OK && i < count; i++)
+    for (size_t i = 0; status == LOT_OK && i < count; i++) {
         if (runs[i].header.ranks > INT32_MAX)
             status = lot_error_set(error, LOT_INPUT, "archive", 0,
                                    "run %s tells %lld ranks, more than MPI can number", runs[i].header.run_id,
                                    (long long)runs[i].header.ranks);
-    if (status == LOT_OK && against != NULL &&
-        (against->header.simulated == 1) != (runs[0].header.simulated == 1))
-        status = lot_error_set(error, LOT_INPUT, "--against", 0,
-                               "one of the two archives was made over a simulator and the other was not");
+        else if (against != NULL)
+            status = check_earlier(&runs[i], against, error);
+    }
     return status;
 }
 

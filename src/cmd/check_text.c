@@ -173,7 +173,8 @@ static void cell_slower(lot_report *report, checked *r, size_t i)
     if (isnan(e->value))
         lot_report_cell(report, "-");
     else
-        lot_report_cell(report, "%+.2f %% (%+.2f to %+.2f)", 100 * e->value, 100 * e->low, 100 * e->high);
+        lot_report_cell(report, "%+.2f %% (%+.2f to %+.2f)", lot_unit_percent(e->value),
+                        lot_unit_percent(e->low), lot_unit_percent(e->high));
 }
 
 static void cell_contention(lot_report *report, checked *r, size_t i)

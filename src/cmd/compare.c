@@ -134,12 +134,12 @@ static void add_drift(lot_report *report, const lot_drift *d, bool wide)
     lot_report_cell(report, "%s", d->clock);
     lot_report_seconds(report, d->before_seconds);
     lot_report_seconds(report, d->after_seconds);
-    lot_report_cell(report, "%+.2f %%", 100 * d->slower.value);
+    lot_report_cell(report, "%+.2f %%", lot_unit_percent(d->slower.value));
     if (isnan(d->coverage))
         lot_report_cell(report, "-");
     else
-        lot_report_cell(report, "%+.2f to %+.2f (%.4g %%)", 100 * d->slower.low, 100 * d->slower.high,
-                        100 * d->coverage);
+        lot_report_cell(report, "%+.2f to %+.2f (%.4g %%)", lot_unit_percent(d->slower.low),
+                        lot_unit_percent(d->slower.high), 100 * d->coverage);
     lot_report_cell(report, "%s", statement_of(d));
 }
 

@@ -84,3 +84,8 @@ void lot_unit_print_rate(char *text, size_t size, double flops_per_second)
 {
     print(text, size, flops_per_second, lot_unit_for_rate(flops_per_second));
 }
+
+double lot_unit_percent(double share)
+{
+    return round(1e4 * share) / 100 + 0.0; /* -0 + 0 is 0 */
+}

@@ -45,4 +45,7 @@ void lot_unit_print_bytes(char *text, size_t size, double bytes);
 void lot_unit_print_seconds(char *text, size_t size, double seconds);
 void lot_unit_print_rate(char *text, size_t size, double flops_per_second);
 
+/* A share in hundredths of a percent, 0.12345 as 12.35; never a negative zero. */
+double lot_unit_percent(double share);
+
 #endif

@@ -21,6 +21,7 @@ static void against(lot_run *run, size_t earlier_gpus, const char *digest, const
     lot_run before;
 
     synthetic_run_make(&before, earlier_gpus, 5, 0.02, 1);
+    assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
     for (size_t i = 0; i < earlier_gpus; i++)
         set_digest(&before, i, digest);
     lot_observed_init(&earlier);
@@ -113,6 +114,9 @@ static void simulator_against_real(void **state)
     options.against = &other;
     assert_int_equal(LOT_INPUT, lot_check(&one, 1, &options, &r, &error));
     assert_non_null(strstr(error.text, "simulator"));
+    other.header.simulated = 0; /* a run is no witness for itself */
+    assert_int_equal(LOT_INPUT, lot_check(&one, 1, &options, &r, &error));
+    assert_non_null(strstr(error.text, "no earlier one"));
     lot_observed_free(&one);
     lot_observed_free(&other);
     lot_run_free(&run);

@@ -248,6 +248,8 @@ static void test_units(void **state)
     lot_unit_print_rate(text, sizeof text, 989.5e12);
     assert_string_equal(text, "989.5 TFLOP/s");
     assert_true(lot_unit_in(1e9, LOT_UNIT_GB) == 1);
+    assert_true(lot_unit_percent(0.12345) == 12.35 && lot_unit_percent(-0.5) == -50);
+    assert_false(signbit(lot_unit_percent(-1e-9)) || signbit(lot_unit_percent(0)));
     lot_unit_print_seconds(text, sizeof text, 1e300); /* an archive may say what it likes */
     assert_string_equal(text, "1.000e+300 s");
 }
