@@ -247,7 +247,7 @@ static lot_status make_context(lot_device *device, lot_error *error)
     if (status == LOT_OK)
         status = LOT_CUDA(NULL, error, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     if (status == LOT_OK)
-        status = LOT_CUDA(NULL, error, lot_kernels_present());
+        status = lot_cuda_check(NULL, error, "cudaFuncGetAttributes", lot_kernels_present());
     if (status == LOT_UNSUPPORTED)
         return lot_error_set(error, LOT_UNSUPPORTED, "cudaFuncGetAttributes", error->code,
                              "this build has no kernels for compute capability %s (%s)",
@@ -294,6 +294,8 @@ lot_status lot_cuda_open(const lot_device_options *options, lot_device **device,
         made->minor = (int)attribute(cudaDevAttrComputeCapabilityMinor, options->ordinal);
         status = open_parts(made, error);
     }
+    if (status == LOT_DEVICE_FAULT && lot_sensors_lost(made->sensors))
+        status = error->status = LOT_DEVICE_LOST;
     if (status != LOT_OK) {
         lot_cuda_close(made);
         return status;
@@ -466,7 +468,8 @@ lot_status lot_cuda_flush_cache(lot_device *device, lot_error *error)
         return lot_error_set(error, LOT_UNSUPPORTED, "flush_cache", 0,
                              "the size of the level 2 cache is not known");
     if (device->flush == NULL)
-        status = LOT_CUDA(device, error, cudaMalloc(&device->flush, (size_t)device->l2_bytes));
+        status =
+            lot_cuda_malloc(device, device->l2_bytes, "overwriting the level 2 cache", &device->flush, error);
     if (status == LOT_OK)
         status = LOT_CUDA(device, error,
                           cudaMemsetAsync(device->flush, 0, (size_t)device->l2_bytes, device->stream));

@@ -68,7 +68,8 @@ static lot_status device_error(const lot_device *device, lot_error *error, const
 
     if (status == LOT_DEVICE_FAULT && device != NULL && lot_sensors_lost(device->sensors))
         status = LOT_DEVICE_LOST;
-    if (status == LOT_DEVICE_FAULT || status == LOT_DEVICE_ECC || status == LOT_DEVICE_LOST)
+    if (device != NULL &&
+        (status == LOT_DEVICE_FAULT || status == LOT_DEVICE_ECC || status == LOT_DEVICE_LOST))
         hint = "; it may come from work queued before this call";
     return lot_error_set(error, status, call, (int64_t)code, "%s: %s: %s%s", call, cudaGetErrorName(code),
                          cudaGetErrorString(code), hint);

@@ -83,6 +83,9 @@ lot_status lot_status_of_runtime(int code, bool open);
 lot_status lot_status_of_blas(int code, bool open);
 lot_status lot_status_of_nvml(int result);
 
+/* The same for a kernel's launch, `code` being what the launcher returned. */
+#define LOT_LAUNCH(device, error, code) lot_cuda_check(device, error, "cudaLaunchKernel", code)
+
 /* ---- cuda_device.c ---- */
 
 lot_status lot_cuda_enumerate(lot_device_list *list, lot_error *error);
@@ -104,6 +107,11 @@ lot_status lot_cuda_flush_cache(lot_device *device, lot_error *error);
 lot_status lot_pool_open(lot_device *device, lot_error *error);
 void lot_pool_close(lot_device *device);
 lot_status lot_cuda_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error);
+
+/* Memory of the device that is not the network's and not counted, for cudaFree. An error says what it was
+ * for. */
+lot_status lot_cuda_malloc(lot_device *device, int64_t bytes, const char *purpose, void **pointer,
+                           lot_error *error);
 void lot_cuda_free(lot_device *device, void *pointer);
 lot_status lot_cuda_counters(lot_device *device, lot_counters *counters, lot_error *error);
 lot_status lot_cuda_reset_peaks(lot_device *device, lot_error *error);

@@ -165,7 +165,7 @@ static lot_status trial_tensor(lot_device *device, void **pointer, int64_t eleme
                            .count = elements,
                            .dtype = dtype};
     lot_status status =
-        LOT_CUDA(device, error, cudaMalloc(pointer, (size_t)elements * lot_dtype_bytes(dtype)));
+        lot_cuda_malloc(device, elements * (int64_t)lot_dtype_bytes(dtype), "tuning", pointer, error);
 
     if (status == LOT_OK)
         status = lot_cuda_fill(device, *pointer, &fill, error);
@@ -185,7 +185,7 @@ static lot_status trial_open(lot_device *device, const lot_linear *linear, lot_t
     if (status == LOT_OK)
         status = trial_tensor(device, &trial->y, linear->rows * linear->out_features, linear->dtype, error);
     if (status == LOT_OK)
-        status = LOT_CUDA(device, error, cudaMalloc(&trial->workspace, workspace_most(device)));
+        status = lot_cuda_malloc(device, (int64_t)workspace_most(device), "tuning", &trial->workspace, error);
     if (status == LOT_OK)
         status = LOT_CUDA(device, error, cudaEventCreateWithFlags(&trial->start, cudaEventDefault));
     if (status == LOT_OK)
@@ -438,8 +438,8 @@ lot_status lot_cuda_run(lot_device *device, const lot_plan *plan, void *y, const
     if (status == LOT_OK)
         status = lot_blas_check(device, error, "cublasLtMatmul", multiply(device, plan, y, x, w));
     if (status == LOT_OK && linear->activation == LOT_GELU_ERF)
-        status =
-            LOT_CUDA(device, error,
-                     lot_launch_gelu(y, linear->rows * linear->out_features, linear->dtype, device->stream));
+        status = LOT_LAUNCH(
+            device, error,
+            lot_launch_gelu(y, linear->rows * linear->out_features, linear->dtype, device->stream));
     return status;
 }

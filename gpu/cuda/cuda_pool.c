@@ -5,6 +5,7 @@
  * synchronisation would hand the cache back. A device without pools gets cudaMalloc with our own counts;
  * describe says which. */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,7 +171,7 @@ static void count_freed(lot_counters *counted, int64_t bytes)
 /* ---- what the module offers ---- */
 
 /* An allocation that fails says how much there was. */
-static lot_status too_little(lot_device *device, int64_t bytes, lot_error *error)
+static lot_status too_little(lot_device *device, int64_t bytes, const char *purpose, lot_error *error)
 {
     const lot_error first = *error;
     size_t available = 0, total = 0;
@@ -180,8 +181,20 @@ static lot_status too_little(lot_device *device, int64_t bytes, lot_error *error
         return first.status;
     }
     return lot_error_set(error, LOT_DEVICE_MEMORY, first.call, first.code,
-                         "%s: %lld bytes asked for, %zu of the device's %zu bytes are free", first.call,
-                         (long long)bytes, available, total);
+                         "%s: %lld bytes asked for%s, %zu of the device's %zu bytes are free", first.call,
+                         (long long)bytes, purpose, available, total);
+}
+
+lot_status lot_cuda_malloc(lot_device *device, int64_t bytes, const char *purpose, void **pointer,
+                           lot_error *error)
+{
+    const lot_status status = LOT_CUDA(device, error, cudaMalloc(pointer, (size_t)bytes));
+    char text[48];
+
+    if (status != LOT_DEVICE_MEMORY)
+        return status;
+    (void)snprintf(text, sizeof text, " for %s", purpose);
+    return too_little(device, bytes, text, error);
 }
 
 lot_status lot_cuda_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
@@ -199,7 +212,7 @@ lot_status lot_cuda_alloc(lot_device *device, int64_t bytes, void **pointer, lot
         status = LOT_CUDA(device, error,
                           cudaMallocFromPoolAsync(&taken, (size_t)bytes, pool->pool, device->stream));
     if (status == LOT_DEVICE_MEMORY)
-        return too_little(device, bytes, error);
+        return too_little(device, bytes, "", error);
     if (status != LOT_OK)
         return status;
     pool->blocks[pool->count++] = (lot_pool_block){.pointer = taken, .bytes = bytes};

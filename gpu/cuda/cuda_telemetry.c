@@ -10,42 +10,7 @@
 #include <time.h>
 
 #include "gpu/cuda/cuda_internal.h"
-
-#define RING_SAMPLES 65536 /* at 10 a second an hour and three quarters */
-#define UNKNOWN      UINT64_MAX
-
-/* Readings that only grow, so that a row's share is a difference. */
-enum { SW_POWER_CAP, SW_THERMAL, HW_THERMAL, HW_POWER_BRAKE, SYNC_BOOST, THROTTLES };
-enum { ENERGY = THROTTLES, ECC_CORRECTED, ECC_UNCORRECTED, CUMULATIVE };
-
-typedef struct cumulative {
-    uint64_t value[CUMULATIVE]; /* UNKNOWN where NVML has none */
-} cumulative;
-
-/* The series: a thread writes, lot_cuda_samples takes out. The oldest are overwritten where nobody does. */
-typedef struct series {
-    bool running;
-    bool stop;
-    int samples_per_second;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    lot_sample *ring;
-    size_t first;
-    size_t count;
-} series;
-
-typedef struct lot_sensors {
-    lot_nvml *nvml;
-    char why_absent[192];
-    lot_nvml_device own; /* the slice or the GPU */
-    lot_nvml_device gpu; /* the GPU */
-    bool slice;
-    int64_t foreign;
-    int foreign_result;
-    cumulative begun;
-    series series;
-} lot_sensors;
+#include "gpu/cuda/cuda_sensors.h"
 
 /* ---- absent fields ---- */
 
@@ -184,7 +149,7 @@ static const char *const cumulative_fields[CUMULATIVE] = {
     [ECC_CORRECTED] = "telemetry.ecc_corrected",
     [ECC_UNCORRECTED] = "telemetry.ecc_uncorrected"};
 
-static void read_throttles(const lot_sensors *sensors, cumulative *read, lot_absences *absences)
+static void read_throttles(const lot_sensors *sensors, lot_cumulative *read, lot_absences *absences)
 {
     static const unsigned ids[THROTTLES] = {[SW_POWER_CAP] = LOT_NVML_FIELD_SW_POWER_CAP,
                                             [SW_THERMAL] = LOT_NVML_FIELD_SW_THERMAL,
@@ -200,18 +165,18 @@ static void read_throttles(const lot_sensors *sensors, cumulative *read, lot_abs
     result = lot_nvml_fields(sensors->nvml, sensors->gpu, fields, THROTTLES);
     for (int i = 0; i < THROTTLES; i++)
         if (result != LOT_NVML_SUCCESS || !lot_nvml_field_value(&fields[i], &read->value[i])) {
-            read->value[i] = UNKNOWN;
+            read->value[i] = LOT_UNKNOWN;
             absent_result(sensors, absences, cumulative_fields[i], LOT_NVML_FIELDS,
                           result != LOT_NVML_SUCCESS ? result : fields[i].result);
         }
 }
 
-static void read_cumulative(const lot_sensors *sensors, cumulative *read, lot_absences *absences)
+void lot_sensors_read_cumulative(const lot_sensors *sensors, lot_cumulative *read, lot_absences *absences)
 {
     int result = lot_nvml_long(sensors->nvml, LOT_NVML_ENERGY, sensors->gpu, &read->value[ENERGY]);
 
     if (result != LOT_NVML_SUCCESS) {
-        read->value[ENERGY] = UNKNOWN;
+        read->value[ENERGY] = LOT_UNKNOWN;
         absent_result(sensors, absences, cumulative_fields[ENERGY], LOT_NVML_ENERGY, result);
     }
     for (unsigned type = LOT_NVML_CORRECTED; type <= LOT_NVML_UNCORRECTED; type++) {
@@ -220,7 +185,7 @@ static void read_cumulative(const lot_sensors *sensors, cumulative *read, lot_ab
         result = lot_nvml_ecc(sensors->nvml, sensors->gpu, type, LOT_NVML_VOLATILE, value);
         if (result == LOT_NVML_SUCCESS)
             continue;
-        *value = UNKNOWN;
+        *value = LOT_UNKNOWN;
         absent_result(sensors, absences, cumulative_fields[ECC_CORRECTED + type], LOT_NVML_ECC_ERRORS,
                       result);
     }
@@ -228,14 +193,15 @@ static void read_cumulative(const lot_sensors *sensors, cumulative *read, lot_ab
 }
 
 /* The growth from `begin` to `end`; a counter that was reset in between is not known. */
-static int64_t growth(const cumulative *begin, const cumulative *end, int which)
+static int64_t growth(const lot_cumulative *begin, const lot_cumulative *end, int which)
 {
     const uint64_t from = begin->value[which], to = end->value[which];
 
-    return from == UNKNOWN || to == UNKNOWN || to < from ? LOT_NULL_I64 : (int64_t)(to - from);
+    return from == LOT_UNKNOWN || to == LOT_UNKNOWN || to < from ? LOT_NULL_I64 : (int64_t)(to - from);
 }
 
-static void store_growth(const cumulative *begin, const cumulative *end, lot_telemetry *telemetry)
+void lot_sensors_store_growth(const lot_cumulative *begin, const lot_cumulative *end,
+                              lot_telemetry *telemetry)
 {
     const int64_t millijoules = growth(begin, end, ENERGY);
 
@@ -294,124 +260,12 @@ static void read_memory_temperature(const lot_sensors *sensors, lot_telemetry *t
 }
 
 /* Everything but the differences. Returns NVML's result where the GPU has gone, else success. */
-static int read_row(const lot_sensors *sensors, lot_telemetry *telemetry, lot_absences *absences)
+int lot_sensors_read_row(const lot_sensors *sensors, lot_telemetry *telemetry, lot_absences *absences)
 {
     lot_telemetry_clear(telemetry);
     read_clock_events(sensors, telemetry, absences);
     read_memory_temperature(sensors, telemetry, absences);
     return READ_TABLE(sensors, row_readings, telemetry, absences);
-}
-
-/* ---- the series ---- */
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static void keep_sample(series *kept, const lot_sample *sample)
-{
-    kept->ring[(kept->first + kept->count) % RING_SAMPLES] = *sample;
-    if (kept->count < RING_SAMPLES)
-        kept->count++;
-    else
-        kept->first = (kept->first + 1) % RING_SAMPLES;
-}
-
-/* Takes samples until told to stop. The lock is not held while NVML is asked. */
-static void *take_samples(void *argument)
-{
-    lot_sensors *sensors = argument;
-    series *kept = &sensors->series;
-    const double step = 1.0 / kept->samples_per_second;
-    double next = now_seconds();
-    cumulative before, after;
-
-    read_cumulative(sensors, &before, NULL);
-    (void)pthread_mutex_lock(&kept->lock);
-    while (!kept->stop) {
-        lot_sample sample;
-        struct timespec until;
-
-        (void)pthread_mutex_unlock(&kept->lock);
-        (void)read_row(sensors, &sample.telemetry, NULL);
-        read_cumulative(sensors, &after, NULL);
-        store_growth(&before, &after, &sample.telemetry);
-        before = after;
-        sample.seconds = now_seconds();
-        (void)pthread_mutex_lock(&kept->lock);
-        keep_sample(kept, &sample);
-        next = next + step > sample.seconds ? next + step : sample.seconds + step;
-        until.tv_sec = (time_t)next;
-        until.tv_nsec = (long)((next - (double)until.tv_sec) * 1e9);
-        while (!kept->stop && now_seconds() < next)
-            if (pthread_cond_timedwait(&kept->wake, &kept->lock, &until) != 0)
-                break;
-    }
-    (void)pthread_mutex_unlock(&kept->lock);
-    return NULL;
-}
-
-lot_status lot_sensors_start(lot_sensors *sensors, int samples_per_second, lot_error *error)
-{
-    series *kept = &sensors->series;
-    pthread_condattr_t monotonic;
-    int failed;
-
-    if (samples_per_second <= 0 || sensors->nvml == NULL)
-        return LOT_OK;
-    kept->ring = calloc(RING_SAMPLES, sizeof *kept->ring);
-    if (kept->ring == NULL)
-        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
-    kept->samples_per_second = samples_per_second;
-    (void)pthread_mutex_init(&kept->lock, NULL);
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&kept->wake, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
-    failed = pthread_create(&kept->thread, NULL, take_samples, sensors);
-    kept->running = failed == 0;
-    if (failed != 0)
-        return lot_error_errno(error, LOT_INTERNAL, "pthread_create", failed, "no thread for telemetry");
-    return LOT_OK;
-}
-
-static void stop_series(series *kept)
-{
-    if (kept->running) {
-        (void)pthread_mutex_lock(&kept->lock);
-        kept->stop = true;
-        (void)pthread_cond_signal(&kept->wake);
-        (void)pthread_mutex_unlock(&kept->lock);
-        (void)pthread_join(kept->thread, NULL);
-    }
-    if (kept->ring != NULL) {
-        (void)pthread_cond_destroy(&kept->wake);
-        (void)pthread_mutex_destroy(&kept->lock);
-    }
-    free(kept->ring);
-}
-
-lot_status lot_cuda_samples(lot_device *device, lot_sample *samples, size_t capacity, size_t *count,
-                            lot_error *error)
-{
-    series *kept = &device->sensors->series;
-
-    (void)error;
-    *count = 0;
-    if (!kept->running)
-        return LOT_OK;
-    (void)pthread_mutex_lock(&kept->lock);
-    while (*count < capacity && kept->count > 0) {
-        samples[(*count)++] = kept->ring[kept->first];
-        kept->first = (kept->first + 1) % RING_SAMPLES;
-        kept->count--;
-    }
-    (void)pthread_mutex_unlock(&kept->lock);
-    return LOT_OK;
 }
 
 /* ---- open and close ---- */
@@ -441,7 +295,7 @@ lot_status lot_sensors_open(const lot_device_facts *identity, lot_sensors **sens
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
     for (int i = 0; i < CUMULATIVE; i++)
-        made->begun.value[i] = UNKNOWN;
+        made->begun.value[i] = LOT_UNKNOWN;
     *sensors = made;
     made->nvml = lot_nvml_open(made->why_absent, sizeof made->why_absent);
     if (made->nvml == NULL)
@@ -462,7 +316,7 @@ void lot_sensors_close(lot_sensors *sensors)
 {
     if (sensors == NULL)
         return;
-    stop_series(&sensors->series);
+    lot_series_stop(&sensors->series);
     lot_nvml_close(sensors->nvml);
     free(sensors);
 }
@@ -616,7 +470,7 @@ void lot_sensors_describe(lot_sensors *sensors, lot_device_facts *facts, lot_abs
                                       "device.remapped_rows_uncorrected",
                                       "telemetry"};
     lot_telemetry trial;
-    cumulative unused;
+    lot_cumulative unused;
 
     if (sensors->nvml == NULL) {
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -632,8 +486,8 @@ void lot_sensors_describe(lot_sensors *sensors, lot_device_facts *facts, lot_abs
     describe_slices(sensors, facts, absences);
     describe_sharing(sensors, facts, absences);
     /* One trial reading says which fields of the rows will stay empty, and why. */
-    (void)read_row(sensors, &trial, absences);
-    read_cumulative(sensors, &unused, absences);
+    (void)lot_sensors_read_row(sensors, &trial, absences);
+    lot_sensors_read_cumulative(sensors, &unused, absences);
 }
 
 /* ---- rows ---- */
@@ -642,20 +496,20 @@ lot_status lot_cuda_telemetry_begin(lot_device *device, lot_error *error)
 {
     (void)error;
     if (device->sensors->nvml != NULL)
-        read_cumulative(device->sensors, &device->sensors->begun, NULL);
+        lot_sensors_read_cumulative(device->sensors, &device->sensors->begun, NULL);
     return LOT_OK;
 }
 
 lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, lot_error *error)
 {
     lot_sensors *sensors = device->sensors;
-    cumulative ended;
+    lot_cumulative ended;
     int result;
 
     lot_telemetry_clear(telemetry);
     if (sensors->nvml == NULL)
         return LOT_OK;
-    result = read_row(sensors, telemetry, NULL);
+    result = lot_sensors_read_row(sensors, telemetry, NULL);
     if (lot_status_of_nvml(result) != LOT_OK) {
         char reason[192];
 
@@ -663,7 +517,7 @@ lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, 
         return lot_error_set(error, lot_status_of_nvml(result), "nvmlDeviceGetPowerUsage", result,
                              "NVML says of GPU %s: %s", device->identity.uuid, reason);
     }
-    read_cumulative(sensors, &ended, NULL);
-    store_growth(&sensors->begun, &ended, telemetry);
+    lot_sensors_read_cumulative(sensors, &ended, NULL);
+    lot_sensors_store_growth(&sensors->begun, &ended, telemetry);
     return LOT_OK;
 }

@@ -44,7 +44,7 @@ lot_status lot_values_open(lot_device *device, lot_error *error)
 
     /* Outside the counted pool: it serves the checks, not the network. */
     if (status == LOT_OK)
-        status = LOT_CUDA(device, error, cudaMalloc(&device->scratch.device, SCRATCH_BYTES));
+        status = lot_cuda_malloc(device, SCRATCH_BYTES, "partial digests", &device->scratch.device, error);
     if (status == LOT_OK)
         status = LOT_CUDA(device, error,
                           cudaHostAlloc(&device->scratch.host, SCRATCH_BYTES, cudaHostAllocDefault));
@@ -158,7 +158,7 @@ lot_status lot_cuda_build(lot_device *device, void *to, const lot_fill *fill, lo
 
 lot_status lot_cuda_fill(lot_device *device, void *to, const lot_fill *fill, lot_error *error)
 {
-    return LOT_CUDA(device, error, lot_launch_fill(to, fill, device->stream));
+    return LOT_LAUNCH(device, error, lot_launch_fill(to, fill, device->stream));
 }
 
 /* ---- digest and comparison ---- */
@@ -176,8 +176,8 @@ lot_status lot_cuda_digest(lot_device *device, const void *pointer, int64_t byte
     uint64_t sum = (uint64_t)bytes, special = 0;
     int blocks = 0;
     lot_status status =
-        LOT_CUDA(device, error,
-                 lot_launch_digest(device->scratch.device, &blocks, pointer, bytes, dtype, device->stream));
+        LOT_LAUNCH(device, error,
+                   lot_launch_digest(device->scratch.device, &blocks, pointer, bytes, dtype, device->stream));
 
     if (status == LOT_OK)
         status = read_partials(device, blocks, error);
@@ -199,8 +199,8 @@ lot_status lot_cuda_compare(lot_device *device, const void *a, const void *b, in
     uint64_t total = 0, least = UINT64_MAX;
     int blocks = 0;
     lot_status status =
-        LOT_CUDA(device, error,
-                 lot_launch_compare(device->scratch.device, &blocks, a, b, count, dtype, device->stream));
+        LOT_LAUNCH(device, error,
+                   lot_launch_compare(device->scratch.device, &blocks, a, b, count, dtype, device->stream));
 
     if (status == LOT_OK)
         status = read_partials(device, blocks, error);

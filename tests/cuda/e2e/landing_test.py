@@ -145,6 +145,11 @@ class Telemetry(unittest.TestCase):
         self.assertIn("nvmlDeviceGetSerial", absent["device.serial"])
         self.assertIsNotNone(run.records[0]["device"]["power_limit_watts"])
 
+    def test_no_memory_for_the_cache(self):
+        run = measure("--cold-l2", device="cuda:0", MEM="300M")
+        self.assertEqual((1, "device-memory"), (run.status, run.outcome(0)), run.err)
+        self.assertIn("for overwriting the level 2 cache", run.records[0]["errors"][0]["text"])
+
     def test_series(self):
         run = measure("--telemetry-hz", "200", "--repeats", "20", device="cuda:0")
         self.assertEqual(0, run.status, run.err)
