@@ -199,8 +199,16 @@ void lot_keeping_end(lot_measurement *m, lot_status verdict)
             m->spool_folder, "ANOTHER.h5");
     if (complete)
         return;
-    /* One rank says it for all that share a folder, and a rank with a folder of its own for itself. */
-    if (m->team.facts.rank == 0 || m->spool_is_own)
+    /* One rank says it for all that share a folder, and one of each host that has its own. */
+    if (m->team.facts.rank == 0)
         lot_progress_recovery("gpulot measure: what was measured is kept; to make an archive of it",
                               m->spool_folder, m->config.output);
+    else if (m->spool_is_own && m->launch.local_rank == 0) {
+        char before[160];
+
+        (void)snprintf(before, sizeof before,
+                       "gpulot measure: host %s has kept its part itself; bring it to the rest and name both",
+                       m->record.head.identity.host);
+        lot_progress_recovery(before, m->spool_folder, m->config.output);
+    }
 }

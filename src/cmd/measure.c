@@ -188,7 +188,8 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
     lot_keeping_step(m, "ledger", lot_clock_seconds() - began);
     lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
     began = lot_clock_seconds();
-    (void)lot_keeping_begin(m, &own);
+    if (lot_keeping_begin(m, &own) == LOT_OK)
+        own = (lot_error){0};
     lot_keeping_step(m, "spool_open", lot_clock_seconds() - began);
     status = lot_comm_agree(&m->team, "spool", &own, &verdict, error);
     if (status == LOT_OK && verdict.status != LOT_OK) {
