@@ -107,43 +107,83 @@ static lot_status export_json(const export_config *config, const lot_aliases *al
 
 /* ---- csv ---- */
 
-static lot_status write_rows(const export_config *config, const lot_aliases *aliases, lot_run *run, FILE *out,
-                             lot_error *error)
+typedef struct row_printer {
+    const export_config *config;
+    const lot_aliases *aliases; /* NULL: rows as they are */
+    const lot_run *run;
+    FILE *out;
+    bool begun; /* the header is printed */
+} row_printer;
+
+static lot_status check_rows(const row_printer *printer, lot_error *error)
 {
-    lot_status status = LOT_OK;
+    const export_config *config = printer->config;
+    const lot_run *run = printer->run;
+    bool found = config->rank < 0;
 
-    lot_rows_csv_header(out);
-    for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
-        lot_record_head *head = &run->devices[i];
-        const size_t first = run->first_phase[i];
+    for (size_t i = 0; i < run->device_count && !found; i++)
+        found = run->devices[i].identity.rank == config->rank;
+    if (!found)
+        return lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", config->file,
+                             (long long)config->rank);
+    if (config->append_to != NULL && run->header.simulated == 1)
+        return lot_error_set(error, LOT_INPUT, "--append-to", 0,
+                             "--append-to: %s was made over a simulator: it holds no real pass",
+                             config->file);
+    return LOT_OK;
+}
 
-        if (config->rank >= 0 && head->identity.rank != config->rank)
-            continue;
-        if (aliases != NULL)
-            status = lot_anonymise_head(aliases, head, error);
-        if (status == LOT_OK)
-            lot_rows_csv_rank(out, head, run->phases + first, run->first_phase[i + 1] - first);
-    }
+static lot_status begin_rows(row_printer *printer, lot_error *error)
+{
+    const lot_status status = check_rows(printer, error);
+
+    if (status == LOT_OK)
+        lot_rows_csv_header(printer->out);
+    printer->begun = true;
     return status;
 }
 
-static lot_status append_rows(const export_config *config, const lot_aliases *aliases, lot_run *run,
-                              lot_error *error)
+static lot_status print_rows(void *context, const lot_record_head *head, const lot_phase *rows, size_t count,
+                             lot_error *error)
+{
+    row_printer *printer = context;
+    lot_record_head shown = *head;
+    lot_status status = printer->begun ? LOT_OK : begin_rows(printer, error);
+
+    if (status != LOT_OK || (printer->config->rank >= 0 && head->identity.rank != printer->config->rank))
+        return status;
+    if (printer->aliases != NULL)
+        status = lot_anonymise_head(printer->aliases, &shown, error);
+    if (status == LOT_OK)
+        lot_rows_csv_rank(printer->out, &shown, rows, count);
+    return status;
+}
+
+/* Writes the grid, one rank's rows in memory at a time. */
+static lot_status write_rows(const export_config *config, const lot_aliases *aliases, FILE *out,
+                             lot_error *error)
+{
+    lot_run run;
+    row_printer printer = {.config = config, .aliases = aliases, .run = &run, .out = out};
+    lot_status status = lot_archive_each_device(config->file, &run, print_rows, &printer, error);
+
+    if (status == LOT_OK && !printer.begun)
+        status = begin_rows(&printer, error);
+    lot_run_free(&run);
+    return status;
+}
+
+static lot_status append_rows(const export_config *config, const lot_aliases *aliases, lot_error *error)
 {
     lot_raw_results_summary summary;
     char *text = NULL;
     size_t size = 0;
-    FILE *out;
+    FILE *out = open_memstream(&text, &size);
     lot_status status;
 
-    if (run->header.simulated == 1)
-        return lot_error_set(error, LOT_INPUT, "--append-to", 0,
-                             "--append-to: %s was made over a simulator: it holds no real pass",
-                             config->file);
-    out = open_memstream(&text, &size);
     if (out == NULL)
         return lot_error_set(error, LOT_MEMORY, "open_memstream", 0, "no memory for the rows");
-    status = write_rows(config, aliases, run, out, error);
+    status = write_rows(config, aliases, out, error);
     if (fclose(out) != 0 && status == LOT_OK)
         status = lot_error_set(error, LOT_MEMORY, "open_memstream", 0, "no memory for the rows");
     if (status == LOT_OK)
@@ -157,23 +197,8 @@ static lot_status append_rows(const export_config *config, const lot_aliases *al
 
 static lot_status export_csv(const export_config *config, const lot_aliases *aliases, lot_error *error)
 {
-    bool found = config->rank < 0;
-    lot_run run;
-    lot_status status = lot_archive_read(config->file, true, &run, error);
-
-    if (status != LOT_OK)
-        return status;
-    for (size_t i = 0; i < run.device_count; i++)
-        found = found || run.devices[i].identity.rank == config->rank;
-    if (!found)
-        status = lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", config->file,
-                               (long long)config->rank);
-    else if (config->append_to != NULL)
-        status = append_rows(config, aliases, &run, error);
-    else
-        status = write_rows(config, aliases, &run, stdout, error);
-    lot_run_free(&run);
-    return status;
+    return config->append_to != NULL ? append_rows(config, aliases, error)
+                                     : write_rows(config, aliases, stdout, error);
 }
 
 /* ---- the command ---- */
