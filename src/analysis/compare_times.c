@@ -164,8 +164,14 @@ static void judge_drift(const lot_comparing *c, scale *how, series *b, series *a
 {
     const int clock = clock_of(b, a);
     const double change = log(a->seconds[clock] / b->seconds[clock]);
-    const lot_interval i =
-        from_several(c) ? between_archives(c, how, b, a, clock) : between_repeats(how, b, a, clock);
+    lot_interval i;
+
+    if (c->result->one_run && change == 0)
+        i = (lot_interval){.low = 0, .high = 0, .coverage = 1};
+    else if (from_several(c))
+        i = between_archives(c, how, b, a, clock);
+    else
+        i = between_repeats(how, b, a, clock);
 
     d->slower = (lot_estimate){lot_speed_lost(change), NAN, NAN};
     d->tolerated = lot_speed_lost(fabs(change)) <= c->options->tolerance;
@@ -314,6 +320,18 @@ static double count_tests(const lot_comparing *c)
     return fmax(tests, 1);
 }
 
+/* Whether both times are the same run, where no change needs no statistics. */
+static bool is_one_run(const lot_comparing *c)
+{
+    const lot_record_head *b, *a;
+
+    if (from_several(c) || c->before->device_count == 0 || c->after->device_count == 0)
+        return false;
+    b = &c->before->devices[0].head;
+    a = &c->after->devices[0].head;
+    return a->identity.run_id[0] != '\0' && strcmp(a->identity.run_id, b->identity.run_id) == 0;
+}
+
 void lot_comparing_times(lot_comparing *c)
 {
     const size_t most = c->before->device_count + c->after->device_count;
@@ -322,6 +340,7 @@ void lot_comparing_times(lot_comparing *c)
                  .scratch = malloc((most + 1) * SERIES_MOST * sizeof *how.scratch)};
 
     c->no_memory = c->no_memory || how.scratch == NULL;
+    c->result->one_run = is_one_run(c);
     c->result->interval_level = 1 - how.alpha;
     for (size_t i = 0; !c->no_memory && i < c->pair_count; i++)
         compare_pair(c, &c->pairs[i], &how);

@@ -259,6 +259,8 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
     if (r->matched_by_rank > 0)
         printf("%zu of them share a UUID with other ranks and were matched by their rank\n",
                r->matched_by_rank);
+    if (r->one_run)
+        printf("before and now are the same run: nothing was measured in between\n");
     printf("\n");
     status = print_changes(r, error);
     if (status == LOT_OK)
