@@ -317,8 +317,44 @@ void digests()
     }
 }
 
+double half_value(int dtype, uint16_t bits)
+{
+    return dtype == LOT_FLOAT16 ? (double)lot_from_float16(bits) : (double)lot_from_bfloat16(bits);
+}
+
+// Every finite value of a half type, against erfc in double: half a unit of the result's last place, and
+// 2^-21 of |x| for the evaluation. One value more than tiles hold, so that the rest is done as well.
+void half_gelus(int dtype, const char *name)
+{
+    const double unit = dtype == LOT_FLOAT16 ? 0x1p-11 : 0x1p-8,
+                 least = dtype == LOT_FLOAT16 ? 0x1p-25 : 0x1p-134;
+    std::vector<uint16_t> values;
+
+    for (uint32_t bits = 0; bits < 0x10000; bits++)
+        if (std::isfinite(half_value(dtype, (uint16_t)bits)))
+            values.push_back((uint16_t)bits);
+    values.push_back(0);
+    void *device = upload(values);
+    int64_t count = (int64_t)values.size();
+    void *arguments[] = {&device, &count};
+    launch(name, (unsigned)(count / 8 / LOT_TILE + 1), LOT_BLOCK, arguments);
+    const std::vector<uint16_t> got = download((const uint16_t *)device, values.size());
+    for (size_t i = 0; i < values.size(); i++) {
+        const double x = half_value(dtype, values[i]), y = half_value(dtype, got[i]);
+        const double wanted = 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+
+        CHECK(std::fabs(y - wanted) <= unit * std::fabs(wanted) + least + 0x1p-21 * std::fabs(x));
+        if (x < 0 && x > -4) // where the sum 1 + erf cancels, the tail does not
+            CHECK(std::fabs(y - wanted) <= (unit + 0x1p-15) * std::fabs(wanted) + least);
+    }
+    OK(cudaFree(device));
+}
+
 void gelus()
 {
+    half_gelus(LOT_FLOAT16, "lot_k_gelu_float16");
+    half_gelus(LOT_BFLOAT16, "lot_k_gelu_bfloat16");
+
     const int64_t count = 1003;
     std::vector<float> values((size_t)count);
 
