@@ -1,4 +1,5 @@
 /* Wrong results: a GPU's own digests and reference, then the digests of its peers and of an earlier run. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,20 @@
 
 /* ---- the GPU by itself ---- */
 
+/* "; in one of them 1 other element, first in row 4, column 615": a bit, or a tile. Empty where it is not
+ * known. */
+static void describe_elements(const lot_judged *g, const lot_series *s, char *text, size_t size)
+{
+    const int64_t width = g->head->synthetic_model.width;
+
+    text[0] = '\0';
+    if (s->elements_differing > 0 && s->first_element_differing >= 0 && width > 0)
+        (void)snprintf(text, size, "; in one of them %s, first in row %lld, column %lld",
+                       lot_count(s->elements_differing, "other element").text,
+                       (long long)(s->first_element_differing / width),
+                       (long long)(s->first_element_differing % width));
+}
+
 static void find_differing(lot_case *c, size_t gpu)
 {
     const lot_judged *g = &c->gpus[gpu];
@@ -16,6 +31,7 @@ static void find_differing(lot_case *c, size_t gpu)
 
     for (size_t i = 0; i < g->seen->count; i++) {
         const lot_series *s = &g->seen->series[i];
+        char elements[160];
         lot_finding *f;
 
         if (s->digests_differing <= 0)
@@ -24,9 +40,10 @@ static void find_differing(lot_case *c, size_t gpu)
         f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REPEAT, "digest");
         lot_finding_place(f, s->phase, s->schedule);
         lot_finding_number(f, (double)s->digests_differing, 0, "");
-        lot_finding_say(f, "%lld of %s with another output than the first: %s, not %s",
+        describe_elements(g, s, elements, sizeof elements);
+        lot_finding_say(f, "%lld of %s with another output than the first: %s, not %s%s",
                         (long long)s->digests_differing, lot_count(s->passes, "pass").text,
-                        s->deviating_digest, v->digest);
+                        s->deviating_digest, v->digest, elements);
     }
     if (!placed && v->digests_differing > 0) {
         lot_finding *f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REPEAT, "digest");

@@ -163,6 +163,7 @@ static void open_series(lot_series *s, const lot_phase *row)
     s->sm_clock_mhz = NAN;
     s->pcie_generation = s->pcie_width = s->ecc_corrected = s->ecc_uncorrected = LOT_NULL_I64;
     s->allocated_peak_bytes = s->reserved_peak_bytes = LOT_NULL_I64;
+    s->elements_differing = s->first_element_differing = LOT_NULL_I64;
 }
 
 /* How long the device was at work in a row: what its counters of slowed time are a share of. */
@@ -221,6 +222,10 @@ static void add_digest(lot_series *s, const lot_phase *row, const char *first_di
     s->digested_rows += row->digest[0] != '\0' || row->digests_differing >= 0;
     if (differing > 0 && s->deviating_digest[0] == '\0')
         memcpy(s->deviating_digest, row->digest, sizeof s->deviating_digest);
+    if (row->elements_differing > 0 && s->elements_differing == LOT_NULL_I64) {
+        s->elements_differing = row->elements_differing;
+        s->first_element_differing = row->first_element_differing;
+    }
     s->digests_differing += differing;
     s->nonfinite_rows += row->finite == 0;
 }

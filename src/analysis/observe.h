@@ -60,7 +60,9 @@ typedef struct lot_series {
     int64_t digested_rows;
     int64_t digests_differing; /* passes */
     int64_t nonfinite_rows;
-    char deviating_digest[17]; /* of the first row that deviates */
+    char deviating_digest[17];  /* of the first row that deviates */
+    int64_t elements_differing; /* of the first row that knows them; else LOT_NULL_I64 */
+    int64_t first_element_differing;
     int64_t allocated_peak_bytes;
     int64_t reserved_peak_bytes;
     double

@@ -35,6 +35,36 @@ static void one_bit_in_one_pass(void **state)
     lot_run_free(&run);
 }
 
+/* The soak knows how much of an output was wrong: element 1030 of rows of `width` elements. */
+static void a_bit_or_a_tile(void **state)
+{
+    const lot_finding *f;
+    lot_check_result r;
+    lot_phase *row;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    for (size_t i = 0; i < 4; i++) {
+        run.devices[i].synthetic_model.width = 256;
+        for (int k = 0; k < 40; k++)
+            synthetic_run_append(&run, i, "soak", "together", 1);
+    }
+    row = synthetic_run_rows(&run, 1, &(size_t){0});
+    while (strcmp(row->phase, "soak") != 0)
+        row++;
+    memcpy(row[3].digest, OTHER, 17);
+    row[3].digests_differing = 1;
+    row[3].elements_differing = 1;
+    row[3].first_element_differing = 1030;
+    check_with(&run, &plain, &r);
+    f = finding_of(&r, 1, LOT_VERDICT_CORRUPT);
+    assert_string_equal("soak", f->phase);
+    assert_non_null(strstr(f->text, "; in one of them 1 other element, first in row 4, column 6"));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 static void wrong_weight_among_four(void **state)
 {
     lot_run run;
@@ -83,6 +113,7 @@ static void not_a_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_bit_in_one_pass), cmocka_unit_test(a_bit_or_a_tile),
         cmocka_unit_test(one_bit_in_one_pass), cmocka_unit_test(wrong_weight_among_four),
         cmocka_unit_test(two_disagree),        cmocka_unit_test(reference_decides),
         cmocka_unit_test(not_a_number),
