@@ -127,7 +127,8 @@ lot_status lot_expectations_parse(const char *name, const char *bytes, size_t si
     lot_status status;
 
     if (root == NULL)
-        return lot_error_set(error, LOT_INPUT, "--expect", 0, "%.120s is not JSON", name);
+        return lot_error_set(error, LOT_INPUT, "--expect", 0,
+                             "%.120s is not JSON, or a name in it stands twice", name);
     status = take_rates(name, root, &made, error);
     cJSON_Delete(root);
     if (status == LOT_OK)

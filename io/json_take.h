@@ -8,7 +8,8 @@
 
 #include <cjson/cJSON.h>
 
-/* The text's JSON, NULL where it is none or something follows it; freed with cJSON_Delete. */
+/* The text's JSON, as strict as io/json_read.h; NULL where it is none, something follows it or a name stands
+ * twice in an object; freed with cJSON_Delete. */
 cJSON *lot_json_take_whole(const char *bytes, size_t size);
 
 /* Takes a member that is a whole number from 0 on, as lot_json_integer writes it: above 2^53 its digits stand

@@ -411,8 +411,9 @@ static lot_status read_list(const char *folder, entry_list *list, lot_manifest_s
 
     if (status == LOT_OK) {
         root = lot_json_take_whole(bytes, size);
-        status = cJSON_IsObject(root) ? take_list(root, list, error)
-                                      : damaged(error, NULL, "it is not a JSON object");
+        status = cJSON_IsObject(root)
+                     ? take_list(root, list, error)
+                     : damaged(error, NULL, "it is not one JSON object, or a name in it stands twice");
     }
     cJSON_Delete(root);
     free(bytes);

@@ -295,7 +295,7 @@ lot_status lot_launch_price_read(const char *json, lot_launch_terms *terms, lot_
     if (cJSON_IsObject(root))
         status = take_terms(root, &taken, error);
     else
-        status = damaged(error, "not a JSON object");
+        status = damaged(error, "not one JSON object, or a name in it stands twice");
     cJSON_Delete(root);
     if (status == LOT_OK)
         *terms = taken;

@@ -75,7 +75,8 @@ lot_status lot_protocol_parse(const char *name, const char *bytes, size_t size, 
     if (status == LOT_OK) {
         root = lot_json_take_whole(bytes, size);
         if (!cJSON_IsObject(root))
-            status = lot_error_set(error, LOT_INPUT, "protocol", 0, "%s: not a JSON object", name);
+            status = lot_error_set(error, LOT_INPUT, "protocol", 0,
+                                   "%s: not one JSON object, or a name in it stands twice", name);
     }
     if (status == LOT_OK)
         status = take_all(name, root, &parsed, error);

@@ -1,4 +1,5 @@
 /* gpulot: picks the subcommand, prints its error, gives its exit status. */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,8 @@ int main(int argc, char **argv)
     lot_error error = {0};
     lot_status status;
 
+    /* A file that reached its limit is told as an error of the write, and what was begun is taken away. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_usage(stderr);
         return lot_status_exit(LOT_USAGE);

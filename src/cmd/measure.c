@@ -39,11 +39,9 @@ static void catch_signals(void)
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         (void)sigaction(numbers[i], &action, NULL);
-    /* A reader of the progress that went away must not end the measurement, and a file that reached its limit
-     * is told as an error of the write. */
+    /* A reader of the progress that went away must not end the measurement. */
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
-    (void)sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* ---- the device ---- */

@@ -12,6 +12,33 @@ static void one_line(char *text)
             *text = '?';
 }
 
+#define WORDING_MAX ((size_t)8192) /* of a text before it is cut, the terminator included */
+
+static size_t next_character(const char *text, size_t at)
+{
+    while ((text[at] & 0xC0) == 0x80)
+        at++;
+    return at;
+}
+
+/* A text that is too long loses its middle: its ends tell what failed and why. */
+static void cut(char *to, size_t size, const char *text)
+{
+    static const char gap[] = "...";
+    const size_t length = strlen(text);
+    const size_t kept = size - sizeof gap;
+    size_t head = kept / 2;
+
+    if (length < size) {
+        memcpy(to, text, length + 1);
+        return;
+    }
+    while (head > 0 && (text[head] & 0xC0) == 0x80)
+        head--;
+    (void)snprintf(to, size, "%.*s%s%s", (int)head, text, gap,
+                   text + next_character(text, length - (kept - head)));
+}
+
 /* Filled at the end, so that call and arguments may come from *error itself. */
 static void fill(lot_error *error, lot_status status, const char *call, int64_t code, const char *text)
 {
@@ -21,14 +48,14 @@ static void fill(lot_error *error, lot_status status, const char *call, int64_t 
     error->status = status;
     error->code = code;
     memcpy(error->call, name, sizeof name);
-    memcpy(error->text, text, sizeof error->text);
+    cut(error->text, sizeof error->text, text);
     one_line(error->text);
 }
 
 lot_status lot_error_set(lot_error *error, lot_status status, const char *call, int64_t code,
                          const char *format, ...)
 {
-    char text[sizeof error->text] = "";
+    char text[WORDING_MAX] = "";
     va_list arguments;
 
     va_start(arguments, format);
@@ -41,12 +68,12 @@ lot_status lot_error_set(lot_error *error, lot_status status, const char *call, 
 lot_status lot_error_errno(lot_error *error, lot_status status, const char *call, int errno_value,
                            const char *format, ...)
 {
-    char text[sizeof error->text] = "";
+    char text[WORDING_MAX + 128] = "";
     va_list arguments;
     size_t used;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)vsnprintf(text, WORDING_MAX, format, arguments);
     va_end(arguments);
     used = strlen(text);
     (void)snprintf(text + used, sizeof text - used, ": %s", strerror(errno_value));

@@ -5,6 +5,7 @@
 #define AT(member) offsetof(lot_measure_config, member)
 #define SIZE_MOST  INT32_MAX
 #define DAY        ((int64_t)86400)
+#define LABEL_MOST (sizeof((lot_identity *)NULL)->label - 1)
 
 static const lot_option options[] = {
     {.name = "--device",
@@ -243,6 +244,10 @@ lot_status lot_measure_config_complete(lot_measure_config *config, lot_error *er
                                  (long long)config->width, SIZE_MOST);
         config->hidden = 4 * config->width;
     }
+    if (config->label != NULL && strlen(config->label) > LABEL_MOST)
+        return lot_error_set(error, LOT_USAGE, "--label", 0,
+                             "--label: %zu bytes are more than the archive keeps, %zu", strlen(config->label),
+                             LABEL_MOST);
     if (config->tariffs == NULL &&
         (config->gpu != NULL || config->days != 0 || config->lots != 0 || config->columns))
         return lot_error_set(error, LOT_USAGE, "--tariffs", 0,

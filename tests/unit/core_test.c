@@ -16,6 +16,7 @@
 #include "core/record.h"
 #include "core/run.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 static void test_status_names_lead_back(void **state)
 {
@@ -46,6 +47,28 @@ static void test_errors_are_one_line(void **state)
     (void)lot_error_set(&error, LOT_USAGE, longer, 0, "%s", longer);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
     assert_int_equal(strlen(error.call), sizeof error.call - 1);
+}
+
+/* Of a path that is too long the reason is what must not be lost. */
+static void test_errors_lose_their_middle(void **state)
+{
+    const char *reason = ": File name too long";
+    lot_error error;
+    char path[20000];
+
+    (void)state;
+    for (size_t length = 400; length < sizeof path; length = length < 600 ? length + 1 : 2 * length) {
+        for (size_t i = 0; i < length; i++)
+            path[i] = "\xC3\xA9"[i % 2];
+        path[length - length % 2] = '\0';
+        (void)lot_error_errno(&error, LOT_IO, "open", ENAMETOOLONG, "a path: %s", path);
+        assert_string_equal(error.text + strlen(error.text) - strlen(reason), reason);
+        assert_memory_equal(error.text, "a path: \xC3\xA9", 10);
+        assert_true(strlen(error.text) < sizeof error.text);
+        assert_true(lot_utf8_valid(error.text, strlen(error.text)) || length > 8000);
+    }
+    (void)lot_error_set(&error, LOT_IO, "open", 0, "%.1000s cannot be opened", path);
+    assert_string_equal(error.text + strlen(error.text) - 17, " cannot be opened");
 }
 
 static void test_an_error_may_be_made_from_itself(void **state)
@@ -275,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_names_lead_back),
         cmocka_unit_test(test_errors_are_one_line),
+        cmocka_unit_test(test_errors_lose_their_middle),
         cmocka_unit_test(test_an_error_may_be_made_from_itself),
         cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_a_new_record_knows_nothing),

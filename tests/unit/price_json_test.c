@@ -153,8 +153,11 @@ static void a_protocol_must_be_filled_in(void **state)
         {"2026-09-20", "2026-09-31", LOT_INPUT, "fixed_on"},
         {"gpulot.quality-protocol", "x", LOT_SCHEMA, "schema"},
         {"\"schema_version\":1", "\"schema_version\":2", LOT_SCHEMA, "schema_version"},
-        {"}", "", LOT_INPUT, "not a JSON object"},
-        {"}", "} x", LOT_INPUT, "not a JSON object"},
+        {"}", "", LOT_INPUT, "not one JSON object"},
+        {"}", "} x", LOT_INPUT, "not one JSON object"},
+        {"{", "\xef\xbb\xbf{", LOT_INPUT, "not one JSON object"},
+        {"pages", "pages\\u0000 and more", LOT_INPUT, "not one JSON object"},
+        {"}", ",\"more\":[{\"a\":1,\"b\":2,\"a\":1}]}", LOT_INPUT, "a name in it stands twice"},
     };
 
     (void)state;
