@@ -134,7 +134,7 @@ static void summarise(double *y, size_t count, lot_timing *timing)
     qsort(y, count, sizeof *y, ascending);
     if (count >= 2)
         timing->robust_deviation = 1.4826 * mad_correction(count) * sorted_mad(y, count);
-    timing->median_seconds = exp(0.5 * (y[(count - 1) / 2] + y[count / 2]));
+    timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);
 }
