@@ -407,6 +407,10 @@ static lot_status print_limits(checked *r, bool wide, lot_error *error)
     lot_report report;
     table t;
 
+    if (r->comparison_count == 0) {
+        printf("\nwhat it could not have seen: a slow GPU; no times were compared\n");
+        return LOT_OK;
+    }
     printf("\nwhat it could not have seen: a GPU less slow than \"sure to find\" may be missed (95 %%). "
            "Above the "
            "\"typical\nthreshold\" one more GPU with the noise of these would be called slow; a finding "
@@ -424,7 +428,9 @@ static void print_blindness(checked *r)
     double written = NAN;
 
     for (size_t i = 0; i < r->group_count; i++) {
-        if (isnan(r->groups[i].corruption_bound))
+        if (r->groups[i].verified_passes == 0)
+            printf("group %zu: no pass was verified\n", i + 1);
+        else if (isnan(r->groups[i].corruption_bound))
             printf("group %zu: %s verified, not without a fault\n", i + 1,
                    lot_count(r->groups[i].verified_passes, "pass").text);
         else
@@ -448,38 +454,47 @@ static int64_t nearest(int64_t numerator, int64_t denominator)
     return numerator / denominator + (numerator % denominator >= denominator - numerator % denominator);
 }
 
-/* "N/D", or "N" where the fraction is whole. */
-static const char *fraction(char text[48], int64_t numerator, int64_t denominator)
+/* "N/D cents, about M", or "N cents" where the fraction is whole. */
+static const char *cents(char text[80], int64_t numerator, int64_t denominator)
 {
-    const int length = snprintf(text, 48, "%" PRId64, numerator);
-
     if (denominator > 1)
-        (void)snprintf(text + length, 48 - (size_t)length, "/%" PRId64, denominator);
+        (void)snprintf(text, 80, "%" PRId64 "/%" PRId64 " cents, about %" PRId64, numerator, denominator,
+                       nearest(numerator, denominator));
+    else
+        (void)snprintf(text, 80, "%" PRId64 " cents", numerator);
     return text;
+}
+
+/* Why the cost is not known. */
+static const char *no_cost(checked *r)
+{
+    if (isnan(r->elapsed_seconds))
+        return several_archives(r) ? "not every archive tells how long its run took"
+                                   : "the archive does not tell how long its run took";
+    return several_archives(r) ? "not every archive holds a price, or the prices of a GPU differ"
+                               : "the archive holds no price";
 }
 
 static void print_cost(checked *r)
 {
     const lot_check_cost *c = &r->cost;
-    char text[48];
+    char text[80];
 
     lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
-    printf("time used: %s on %s", text, lot_count(r->ranks, "rank").text);
+    printf("time used: %s on %s", isnan(r->elapsed_seconds) ? "not known" : text,
+           lot_count(r->ranks, "rank").text);
     if (several_archives(r))
         printf(" of %s in all", lot_count((int64_t)r->archive_count, "archive").text);
     if (!c->known) {
-        printf("\ncost: not known, %s\n",
-               several_archives(r) ? "not every archive holds a price, or not the same one for a GPU"
-                                   : "the archive holds no price");
+        printf("\ncost: not known, %s\n", no_cost(r));
         return;
     }
-    printf("\nthe check cost %s cents, about %" PRId64 ", of %" PRId64 " for %s\n",
-           fraction(text, c->check_numerator, c->check_denominator),
-           nearest(c->check_numerator, c->check_denominator), c->total_cents, lot_count(c->days, "day").text);
-    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %s cents, about %" PRId64 ", over the rental\n",
+    printf("\nthe check cost %s, of %" PRId64 " cents for %s\n",
+           cents(text, c->check_numerator, c->check_denominator), c->total_cents,
+           lot_count(c->days, "day").text);
+    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %s, over the rental\n",
            (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6,
-           fraction(text, c->lost_numerator, c->lost_denominator),
-           nearest(c->lost_numerator, c->lost_denominator));
+           cents(text, c->lost_numerator, c->lost_denominator));
 }
 
 static lot_status print_conclusion(checked *r, lot_error *error)

@@ -137,8 +137,7 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_cell(&report, "%zu passed, %zu FAILED, %zu not done", ranks->verified, ranks->unverified,
                     ranks->recorded - ranks->verified - ranks->unverified);
     lot_report_cell(&report, "ended");
-    lot_report_cell(&report, "%s%s%s", lot_field_shown(h->ended_by), h->complete == 1 ? "" : ", not complete",
-                    h->recovered == 1 ? ", recovered from what was left" : "");
+    lot_report_cell(&report, "%s%s", lot_field_shown(h->ended_by), h->complete == 1 ? "" : ", not complete");
     lot_report_cell(&report, "seal");
     lot_report_cell(&report, "%s",
                     run->sealed ? "whole: every byte is as it was written"
