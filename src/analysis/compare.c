@@ -155,13 +155,16 @@ bool lot_comparing_has_repeats(const lot_baseline_device *g)
 static void note_presence(lot_comparing *c, const lot_compared *p)
 {
     if (p->after == NULL)
-        (void)lot_comparing_note(c, LOT_CHANGE_MISSING, p, "uuid", "was %s %s and is not there now",
-                                 p->before->head.identity.host, p->before->head.device.pci_address);
+        (void)lot_comparing_note(c, LOT_CHANGE_MISSING, p, "uuid", "was %s%s%s and is not there now",
+                                 p->before->head.identity.host,
+                                 p->before->head.device.pci_address[0] == '\0' ? "" : " ",
+                                 p->before->head.device.pci_address);
     else if (p->before == NULL)
         (void)lot_comparing_note(c, LOT_CHANGE_NEW, p, "uuid", "was not there before");
     if (p->after != NULL && strcmp(p->after->head.outcome.status, "ok") != 0)
-        (void)lot_comparing_note(c, LOT_CHANGE_FAILED, p, "status", "%s %.200s",
-                                 p->after->head.outcome.status, p->after->head.outcome.error_text);
+        (void)lot_comparing_note(
+            c, LOT_CHANGE_FAILED, p, "status", "%s%s%.200s", p->after->head.outcome.status,
+            p->after->head.outcome.error_text[0] == '\0' ? "" : ": ", p->after->head.outcome.error_text);
     else if (p->after != NULL && !lot_comparing_has_repeats(p->after))
         (void)lot_comparing_note(c, LOT_CHANGE_FAILED, p, "warm_forward", "no repeat was measured now");
 }
