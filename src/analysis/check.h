@@ -32,7 +32,7 @@ typedef struct lot_check_options {
 
 /* Judges every GPU of `count` runs, at least one, which together are the rental: equal GPUs are peers
  * whichever run they stand in. The answer does not depend on the order of the ranks. LOT_INPUT where one run
- * stands there twice, the earlier one included, some were made over a simulator and some were not, or one
+ * is given twice, the earlier one included, some were made over a simulator and some were not, or one
  * tells more ranks than MPI has numbers; LOT_MEMORY. *result is set on success only; free with
  * lot_check_result_free. */
 lot_status lot_check(const lot_observed_run *runs, size_t count, const lot_check_options *options,

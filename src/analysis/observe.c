@@ -442,7 +442,7 @@ lot_status lot_observed_distinct(const lot_observed_run *runs, size_t count, lot
                                  "one archive was made over a simulator and another was not");
         for (size_t i = 0; i < r; i++)
             if (id[0] != '\0' && strcmp(id, runs[i].header.run_id) == 0)
-                return lot_error_set(error, LOT_INPUT, "archive", 0, "run %s stands there twice", id);
+                return lot_error_set(error, LOT_INPUT, "archive", 0, "run %s is given twice", id);
     }
     return LOT_OK;
 }

@@ -116,7 +116,7 @@ lot_status lot_observed_from_run(lot_observed_run *observed, const lot_run *run,
 
 void lot_observed_free(lot_observed_run *observed);
 
-/* What must hold of runs that are looked at together: LOT_INPUT where one stands there twice, or one was made
+/* What must hold of runs that are looked at together: LOT_INPUT where one is given twice, or one was made
  * over a simulator and another was not. */
 lot_status lot_observed_distinct(const lot_observed_run *runs, size_t count, lot_error *error);
 

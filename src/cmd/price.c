@@ -112,10 +112,15 @@ static lot_status refuse(lot_error *error, const char *option, const char *text)
     return lot_error_set(error, LOT_USAGE, option, 0, "%s: %s", option, text);
 }
 
+static lot_status require(lot_error *error, const char *option, const char *text)
+{
+    return lot_error_set(error, LOT_USAGE, option, 0, "%s is required: %s", option, text);
+}
+
 static lot_status check_at_launch(const price_config *config, lot_error *error)
 {
     if (config->archives.count != 1)
-        return refuse(error, "--at-launch", "needs one --archive, whose price it is");
+        return refuse(error, "--at-launch", "needs exactly one --archive, the run whose price it is");
     if (config->tariffs != NULL || config->gpu != NULL || config->days != NULL || config->lots != 0 ||
         config->columns != NULL)
         return refuse(
@@ -135,11 +140,11 @@ static lot_status check_options(const price_config *config, lot_error *error)
     if (config->at_launch)
         return check_at_launch(config, error);
     if (config->tariffs == NULL)
-        return refuse(error, "--tariffs", "is required: no catalogue is loaded by default");
+        return require(error, "--tariffs", "no catalogue is loaded by default");
     if (config->gpu == NULL && config->archives.count == 0)
-        return refuse(error, "--gpu", "is required: which model is rented");
+        return require(error, "--gpu", "which model is rented");
     if (config->days == NULL)
-        return refuse(error, "--days", "is required: " LOT_TARIFF_DAYS);
+        return require(error, "--days", LOT_TARIFF_DAYS);
     if (!lot_parse_choice(config->days, LOT_TARIFF_DAYS, &period))
         return lot_error_set(error, LOT_USAGE, "--days", 0, "--days: '%.40s' is not allowed: %s",
                              config->days, LOT_TARIFF_DAYS);
@@ -216,11 +221,11 @@ static lot_status find_by_device(price_job *job, lot_error *error)
     const lot_rental *rental = &job->rental;
 
     if (rental->any_host)
-        return refuse(error, "--gpu", "is required: the ranks were measured on a CPU, which names no GPU");
+        return require(error, "--gpu", "the ranks were measured on a CPU, which names no GPU");
     if (rental->device_name[0] == '\0')
-        return refuse(error, "--gpu", "is required: the archive names no device");
+        return require(error, "--gpu", "the archive names no device");
     if (rental->names_differ)
-        return refuse(error, "--gpu", "is required: the devices of the archive are not all of one model");
+        return require(error, "--gpu", "the devices of the archive are not all of one model");
     return lot_tariff_find_device(&job->catalogue, rental->device_name, &job->report.tariff, error);
 }
 

@@ -225,7 +225,7 @@ static lot_status check_given(const lot_option *options, size_t count, const boo
     for (size_t i = 0; i < count; i++)
         if ((options[i].flags & LOT_OPTION_REQUIRED) != 0 && !given[i])
             return lot_error_set(error, LOT_USAGE, options[i].name, 0, "%s is required: %s", options[i].name,
-                                 options[i].help);
+                                 options[i].choices != NULL ? options[i].choices : options[i].help);
     return LOT_OK;
 }
 

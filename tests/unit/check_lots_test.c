@@ -180,7 +180,7 @@ static void refused(void **state)
     lots[2].header.simulated = 0;
     memcpy(lots[2].header.run_id, lots[0].header.run_id, sizeof lots[0].header.run_id);
     assert_int_equal(LOT_INPUT, check_lots(lots, &plain, &r, &error));
-    assert_string_equal("run run 0 stands there twice", error.text);
+    assert_string_equal("run run 0 is given twice", error.text);
     free_lots(lots);
 }
 
