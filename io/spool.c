@@ -323,36 +323,51 @@ lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_reco
 
 /* ---- reading a folder ---- */
 
-/* The text of a rank's file, to be freed; an empty one where it is missing or not a file. */
+/* All of an open file, to be freed; an empty text where it is none, or no regular one. */
+static lot_status read_open(int descriptor, const char *path, char **text, size_t *size, lot_error *error)
+{
+    struct stat info = {.st_size = 0};
+    const bool regular = descriptor >= 0 && fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
+    const size_t whole = regular ? (size_t)info.st_size : 0;
+    char *read = malloc(whole + 1);
+    size_t done = 0;
+    ssize_t got = 1;
+
+    if (read == NULL)
+        return no_memory(error);
+    while (done < whole && got > 0) {
+        got = pread(descriptor, read + done, whole - done, (off_t)done);
+        done += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0) {
+        const int reason = errno;
+
+        free(read);
+        return lot_error_errno(error, LOT_IO, "pread", reason, "%s could not be read", path);
+    }
+    *text = read;
+    *size = done;
+    return LOT_OK;
+}
+
+/* The text of a rank's file, to be freed; an empty one where it is missing or not a file. One that is there
+ * and cannot be read is an error: its rank may not be called lost for that. */
 static lot_status read_file(const char *folder, int64_t rank, char **text, size_t *size, lot_error *error)
 {
     char *path = file_of(folder, rank);
-    struct stat info;
-    char *read = NULL;
-    size_t done = 0;
-    ssize_t got = 1;
     int descriptor;
+    lot_status status;
 
     if (path == NULL)
         return no_memory(error);
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    free(path);
-    if (descriptor >= 0 && fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
-        read = malloc((size_t)info.st_size + 1);
-        while (read != NULL && done < (size_t)info.st_size && got > 0) {
-            got = pread(descriptor, read + done, (size_t)info.st_size - done, (off_t)done);
-            done += got > 0 ? (size_t)got : 0;
-        }
-    } else {
-        read = malloc(1);
-    }
+    status = descriptor >= 0 || errno == ENOENT
+                 ? read_open(descriptor, path, text, size, error)
+                 : lot_error_errno(error, LOT_IO, "open", errno, "%s cannot be opened", path);
     if (descriptor >= 0)
         (void)close(descriptor);
-    if (read == NULL)
-        return no_memory(error);
-    *text = read;
-    *size = done;
-    return LOT_OK;
+    free(path);
+    return status;
 }
 
 lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error)

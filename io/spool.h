@@ -52,7 +52,8 @@ typedef struct lot_spool_folders {
  * an end has the outcome "lost" and what it had measured; a rank without any file has a record that holds its
  * place in the run and nothing else. Where a rank has a file in several folders the longest is taken, of
  * which the others must be the beginning. LOT_INPUT where there is no such folder or no rank in it,
- * LOT_DAMAGED where two runs are mixed, or two files of one rank differ. One record is in memory at a time.
+ * LOT_DAMAGED where two runs are mixed, or two files of one rank differ, LOT_IO where a file is there and
+ * cannot be read. One record is in memory at a time.
  * Stops where `each` does not return LOT_OK, and returns that. */
 lot_status lot_spool_read(const lot_spool_folders *folders,
                           lot_status (*each)(void *context, const lot_record *record, lot_error *error),

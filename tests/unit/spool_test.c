@@ -125,6 +125,23 @@ static void test_two_runs_are_told_apart(void **state)
     assert_non_null(strstr(error.text, "two runs are mixed"));
 }
 
+/* A file that is there and cannot be opened is not a rank that left nothing. */
+static void test_an_unreadable_file(void **state)
+{
+    char path[96];
+    lot_record record;
+    lot_error error = {0};
+    seen s = {0};
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/rank-1.jsonl", folder);
+    assert_int_equal(symlink("rank-1.jsonl", path), 0);
+    write_rank(0, 4, true);
+    assert_int_equal(lot_spool_read(one(folder), note, &s, &error), LOT_IO);
+    assert_non_null(strstr(error.text, "rank-1.jsonl cannot be opened"));
+    assert_int_equal(lot_spool_read_rank(folder, 1, &record, &error), LOT_IO);
+}
+
 static void test_a_rank_has_one_file(void **state)
 {
     lot_error error = {0};
@@ -290,7 +307,9 @@ int main(void)
         cmocka_unit_test(test_tariff),
     };
     const struct CMUnitTest apart[] = {cmocka_unit_test(test_several_folders)};
+    const struct CMUnitTest unreadable[] = {cmocka_unit_test(test_an_unreadable_file)};
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder) +
-           cmocka_run_group_tests(apart, make_folder, remove_folder);
+           cmocka_run_group_tests(apart, make_folder, remove_folder) +
+           cmocka_run_group_tests(unreadable, make_folder, remove_folder);
 }
