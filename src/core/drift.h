@@ -110,7 +110,7 @@ typedef struct lot_compare_result {
     double level;
     double interval_level; /* that the intervals were to cover */
     bool simulated;
-    bool one_run; /* before and after are the same run */
+    bool one_run;      /* before and after are the same run */
     lot_drift *drifts; /* sorted by UUID, then in the order of the phases */
     size_t drift_count;
     lot_change *changes; /* sorted by kind, then UUID */

@@ -543,13 +543,13 @@ static void broken_baselines(void **state)
         lot_status status;
     } cases[] = {
         {"0}\n", LOT_OK},
-        {"0}", LOT_DAMAGED},             /* no end of line */
-        {"0}\nmore\n", LOT_DAMAGED},     /* one line too many */
-        {"1}\n", LOT_DAMAGED},           /* a GPU is missing */
-        {"99999999}\n", LOT_DAMAGED},    /* more than the file can hold */
-        {"-1}\n", LOT_DAMAGED},          /* not a count */
-        {"1}\n{}\n{}\n", LOT_SCHEMA},    /* not a record */
-        {"0,\"archives\":0}\n", LOT_OK}, /* the first one counts */
+        {"0}", LOT_DAMAGED},                 /* no end of line */
+        {"0}\nmore\n", LOT_DAMAGED},         /* one line too many */
+        {"1}\n", LOT_DAMAGED},               /* a GPU is missing */
+        {"99999999}\n", LOT_DAMAGED},        /* more than the file can hold */
+        {"-1}\n", LOT_DAMAGED},              /* not a count */
+        {"1}\n{}\n{}\n", LOT_SCHEMA},        /* not a record */
+        {"0,\"archives\":0}\n", LOT_SCHEMA}, /* a name twice */
     };
     lot_baseline b;
     lot_error error;
