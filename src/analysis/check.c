@@ -156,6 +156,7 @@ static void judge(lot_case *c)
         lot_judge_setup(c);
         lot_judge_silence(c);
         lot_case_blindness(c);
+        lot_case_cost(c);
     }
 }
 

@@ -78,7 +78,8 @@ void lot_judge_slowdown(lot_case *c); /* reasons for slowing down */
 void lot_judge_setup(lot_case *c);    /* what must be equal and is not */
 void lot_judge_silence(lot_case *c);  /* GPUs that nothing judged; last */
 
-/* What could not have been seen and what it cost; after all judges. */
+/* What could not have been seen, and what it cost; after all judges. */
 void lot_case_blindness(lot_case *c);
+void lot_case_cost(lot_case *c);
 
 #endif

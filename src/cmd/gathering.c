@@ -17,10 +17,19 @@ typedef struct tally {
     int failed;
     int lost;
     int simulated;
-    int64_t first_failed;
-    char first_text[256];
+    int64_t named; /* the failed rank that tells most */
+    int named_tells;
+    char named_text[256];
     double patience_seconds; /* left for ranks that do not answer */
 } tally;
+
+/* How much a failure tells of its cause: when one rank dies, its launcher interrupts the others. */
+static int tells(const lot_outcome *outcome)
+{
+    if (strcmp(outcome->status, lot_status_name(LOT_INTERRUPTED)) == 0)
+        return 1;
+    return strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0 ? 3 : 2;
+}
 
 static void count(tally *seen, const lot_record *record)
 {
@@ -29,9 +38,10 @@ static void count(tally *seen, const lot_record *record)
     seen->simulated |= record->head.device.simulated == 1;
     if (strcmp(outcome->status, lot_status_name(LOT_OK)) == 0)
         return;
-    if (seen->failed == 0) {
-        seen->first_failed = record->head.identity.rank;
-        (void)lot_field_copy(seen->first_text, sizeof seen->first_text, outcome->error_text);
+    if (tells(outcome) > seen->named_tells) {
+        seen->named_tells = tells(outcome);
+        seen->named = record->head.identity.rank;
+        (void)lot_field_copy(seen->named_text, sizeof seen->named_text, outcome->error_text);
     }
     seen->failed++;
     seen->lost += strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0;
@@ -175,9 +185,9 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     if (seen.failed == 0)
         return LOT_OK;
     return lot_error_set(error, LOT_RANK_FAILED, "measure", seen.failed,
-                         "%d of %s failed, the first is rank %lld: %s", seen.failed,
-                         lot_count(gathering->team->facts.size, "rank").text, (long long)seen.first_failed,
-                         seen.first_text);
+                         "%d of %s failed, among them rank %lld: %s", seen.failed,
+                         lot_count(gathering->team->facts.size, "rank").text, (long long)seen.named,
+                         seen.named_text);
 }
 
 lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,

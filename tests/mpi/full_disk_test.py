@@ -35,7 +35,7 @@ class FullDisk(RanksTest):
         run = subprocess.run([*map(str, apart)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment())
         self.assertEqual(run.returncode, 1, run.stderr)
-        self.assertIn("1 of 2 ranks failed, the first is rank 1", run.stderr)
+        self.assertIn("1 of 2 ranks failed, among them rank 1", run.stderr)
         good, bad = self.records()
         self.assertEqual((good["outcome"]["status"], len(good["phases"])), ("ok", 504))
         self.assertEqual(bad["outcome"]["status"], "io")

@@ -82,7 +82,7 @@ class Killed(RanksTest):
             self.wait_for("the archive", self.output.exists, 60)
             self.assertLess(time.monotonic() - killed, 30)
             run.wait()
-            self.assertIn("the first is rank 1", run.text())
+            self.assertIn("among them rank 1", run.text())
         self.assertEqual([r["outcome"]["status"] for r in self.records()], ["ok", "lost", "ok"])
 
     def check(self, victim):

@@ -212,6 +212,41 @@ static void cost_of_lots(void **state)
     free_lots(lots);
 }
 
+/* Two archives of one rental are paid once, and a GPU that was lost in both is lost once. A third archive
+ * that holds one of their GPUs and one of its own says nothing about what was rented. */
+static void cost_of_one_rental(void **state)
+{
+    lot_check_price prices[LOTS] = {{1000, 2, 7}, {1000, 2, 7}, {1000, 2, 7}};
+    lot_check_options options = plain;
+    lot_check_result r;
+    lot_error error;
+    lot_run lots[LOTS];
+
+    (void)state;
+    make_lots(lots);
+    for (int i = 0; i < 2; i++) {
+        memcpy(lots[1].devices[i].device.uuid, lots[0].devices[i].device.uuid,
+               sizeof lots[0].devices[i].device.uuid);
+        memcpy(lots[1].devices[i].synthetic_model.dtype, "float16", 8);
+    }
+    for (int i = 0; i < 2; i++)
+        memcpy(lots[i].devices[1].outcome.status, "lost", 5);
+    options.prices = prices;
+    assert_int_equal(LOT_OK, check_lots(lots, &options, &r, &error));
+    assert_true(r.cost.known);
+    assert_int_equal(2000, r.cost.total_cents); /* lots 0 and 1 are one, and lot 2 */
+    assert_int_equal(4, r.cost.gpus);
+    assert_int_equal(36000, r.cost.check_milliseconds); /* 12 s each */
+    assert_int_equal(1000000, r.cost.lost_millionths);
+    lot_check_result_free(&r);
+    memcpy(lots[2].devices[0].device.uuid, lots[0].devices[0].device.uuid,
+           sizeof lots[0].devices[0].device.uuid);
+    assert_int_equal(LOT_OK, check_lots(lots, &options, &r, &error));
+    assert_false(r.cost.known);
+    lot_check_result_free(&r);
+    free_lots(lots);
+}
+
 /* The order of the ranks within the archives changes no byte. */
 static void order_within_lots(void **state)
 {
@@ -253,6 +288,7 @@ int main(void)
         cmocka_unit_test(the_same_gpu_twice),
         cmocka_unit_test(refused),
         cmocka_unit_test(cost_of_lots),
+        cmocka_unit_test(cost_of_one_rental),
         cmocka_unit_test(order_within_lots),
     };
 
