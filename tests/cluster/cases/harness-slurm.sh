@@ -48,7 +48,7 @@ done
 job=$(sbatch --parsable -N1 -n2 -o requeue.txt --open-mode=append signals.sbatch srun)
 wait_for_line started requeue.txt 30
 scontrol requeue "$job"
-holds "a requeued job can be started without its wait" start_now "$job"
+holds "a requeued job can be started without its wait" start_again "$job"
 started_twice()
 {
   [ "$(count_lines started requeue.txt)" = 2 ]

@@ -15,7 +15,7 @@ wait_measuring "$first.spool" 4 60 || give_up "the ranks did not begin to measur
 better=$(sbatch --parsable --exclusive -p better -N2 -o better.log --wrap 'sleep 1')
 holds "the better job gets the nodes and ends" wait_job_end "$better" 60
 same "it ended well" "$(job_field "$better" JobState)" COMPLETED
-holds "the preempted job starts again" start_now "$job"
+holds "the preempted job starts again" start_again "$job"
 holds "and measures" wait_measuring "$second.spool" 4 60
 whole_archive "what it had measured is an archive of four ranks" "$first" 4
 holds "with rows of all" test "$(archive_rows "$first" warm_forward)" -ge 4

@@ -11,7 +11,7 @@ for launcher in srun mpirun; do
   second=gpulot-$job.r1.h5
   wait_measuring "$first.spool" 2 30 || give_up "$launcher: the ranks did not begin to measure" $launcher.log
   scontrol requeue "$job"
-  holds "$launcher: requeued and started again" start_now "$job"
+  holds "$launcher: requeued and started again" start_again "$job"
   holds "$launcher: the second attempt measures" wait_measuring "$second.spool" 2 60
   whole_archive "$launcher: the first attempt's archive" "$first" 2
   holds "$launcher: with what it had measured" test "$(archive_rows "$first" warm_forward)" -ge 2

@@ -177,22 +177,22 @@ wait_for_line()
   wait_until "$3" grep -Eq -- "$1" "$2" 2>/dev/null
 }
 
-# start_now JOB: a requeued job waits two minutes by itself; this ends the wait. Asked again until the job has started:
-# Slurm sets the start time anew when the last process of the first attempt is gone, which may come after the first ask.
-start_now()
+# start_again JOB: a requeued job waits two minutes by itself; this shortens the wait to some seconds. Not to none: a
+# node takes the new attempt's credential for the revoked one of the last where it is not younger than that one's end,
+# and the job fails at once. Asked again where Slurm sets the time anew, when the first attempt's last process is gone.
+start_again()
 {
   wait_until 60 started_again "$1"
 }
 
-# started_again JOB: true when it runs after a requeue or has run; else a job that waits for its time is told to start.
-# Only then: each telling sets the scheduler back.
+# started_again JOB: true when it runs after a requeue or has run; else a job that has long to wait is told to start.
 started_again()
 {
   local begin
   if job_is "$1" PENDING; then
-    begin=$(date -d "$(job_field "$1" StartTime)" +%s 2>/dev/null) || begin=
-    if [ "${begin:-9999999999}" -gt "$(date +%s)" ]; then
-      timeout 10 scontrol update "jobid=$1" StartTime=now
+    begin=$(date -d "$(job_field "$1" EligibleTime)" +%s 2>/dev/null) || begin=
+    if [ "${begin:-9999999999}" -gt $(($(date +%s) + 6)) ]; then
+      timeout 10 scontrol update "jobid=$1" StartTime=now+5
     fi
     return 1
   fi
