@@ -110,6 +110,7 @@ static lot_status run_turns(lot_measurement *m, const char *schedule, int steps,
     lot_status status = LOT_OK;
 
     m->protocol.schedule = schedule;
+    m->news.done = 0; /* with --schedule both the stage has turns of two kinds */
     for (int step = 0; status == LOT_OK && step < steps; step++) {
         status = meet(m, schedule, go, error);
         if (status != LOT_OK || !*go)
