@@ -66,10 +66,10 @@ static rented *list_rented(const lot_case *c)
     return list;
 }
 
-/* How many GPUs of an archive stand in an earlier one too, and how many do not. */
+/* Whether an archive holds GPUs of an earlier one, and whether it holds others. */
 typedef struct shared {
-    int64_t again;
-    int64_t fresh;
+    bool again;
+    bool fresh;
 } shared;
 
 /* Fills one `shared` an archive, and returns the millionths that all GPUs lack: of one that several archives
@@ -84,9 +84,9 @@ static int64_t go_through(const lot_case *c, const rented *list, shared *archive
 
         for (end = first; end == first || (end < c->count && is_same(&list[first], &list[end])); end++) {
             if (list[end].archive == list[first].archive)
-                archives[list[end].archive].fresh++;
+                archives[list[end].archive].fresh = true;
             else
-                archives[list[end].archive].again++;
+                archives[list[end].archive].again = true;
             most = list[end].lost_millionths > most ? list[end].lost_millionths : most;
         }
         lost += most;
@@ -120,8 +120,8 @@ static bool add_price(const lot_check_price *price, double elapsed_seconds, bool
 static bool add_prices(const lot_case *c, const shared *archives, lot_check_cost *cost)
 {
     for (size_t i = 0; i < c->run_count; i++)
-        if ((archives[i].again > 0 && archives[i].fresh + (int64_t)c->result->archives[i].missing > 0) ||
-            !add_price(&c->options->prices[i], c->result->archives[i].elapsed_seconds, archives[i].again == 0,
+        if ((archives[i].again && (archives[i].fresh || c->result->archives[i].missing > 0)) ||
+            !add_price(&c->options->prices[i], c->result->archives[i].elapsed_seconds, !archives[i].again,
                        cost))
             return false;
     return true;
