@@ -16,6 +16,7 @@
 #include "gpu/host/host_memory.c"
 #include "gpu/host/host_pool.c"
 #include "gpu/host/host_sha256.c"
+#include "support/recorded.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -25,19 +26,7 @@ static char root[64];
 
 static void record(const char *path, const char *text)
 {
-    char full[512];
-    FILE *file;
-
-    (void)snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-        *slash = '\0';
-        (void)mkdir(full, 0700);
-        *slash = '/';
-    }
-    file = fopen(full, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    recorded_write(root, path, text);
 }
 
 static int set_up(void **state)

@@ -13,25 +13,14 @@
 
 #include "core/ranges.h"
 #include "measure/numa.h"
+#include "support/recorded.h"
 
 static char root[64], status_path[128];
 static lot_numa_files files;
 
 static void record(const char *path, const char *text)
 {
-    char full[256];
-    FILE *file;
-
-    (void)snprintf(full, sizeof full, "%s/%s", root, path);
-    if (strchr(path, '/') != NULL) {
-        *strrchr(full, '/') = '\0';
-        (void)mkdir(full, 0700);
-        (void)snprintf(full, sizeof full, "%s/%s", root, path);
-    }
-    file = fopen(full, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    recorded_write(root, path, text);
 }
 
 static int set_up(void **state)
