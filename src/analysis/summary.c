@@ -53,30 +53,41 @@ static lot_time_summary time_of(const double *values, size_t count)
     return time;
 }
 
-/* Fills the group's times from its rows; `host`, `device` and `one` have room for all rows. */
-static void fill_times(lot_phase_summary *group, const lot_phase *rows, size_t row_count, int64_t flops,
-                       double *host, double *device, double *one)
+/* Fills the group's times from its rows; `host` and `device` have room for all rows. */
+static void fill_row_times(lot_phase_summary *group, const lot_phase *rows, size_t row_count, double *host,
+                           double *device)
 {
-    size_t count = 0, timed = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < row_count; i++) {
-        if (!same_group(group, &rows[i]))
-            continue;
-        host[count] = rows[i].host_seconds;
-        device[count++] = rows[i].device_seconds;
-        if (rows[i].passes > 0)
-            one[timed++] = rows[i].host_seconds / (double)rows[i].passes;
-    }
+    for (size_t i = 0; i < row_count; i++)
+        if (same_group(group, &rows[i])) {
+            host[count] = rows[i].host_seconds;
+            device[count++] = rows[i].device_seconds;
+        }
     group->host = time_of(host, count);
     group->device = time_of(device, count);
-    group->flops_per_second = flops > 0 && timed > 0 ? (double)flops / lot_stats_median(one, timed) : NAN;
+}
+
+/* The same for one pass, over the rows that hold any. */
+static void fill_pass_times(lot_phase_summary *group, const lot_phase *rows, size_t row_count, double *host,
+                            double *device)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < row_count; i++)
+        if (same_group(group, &rows[i]) && rows[i].passes > 0) {
+            host[count] = rows[i].host_seconds / (double)rows[i].passes;
+            device[count++] = rows[i].device_seconds / (double)rows[i].passes;
+        }
+    group->host_pass = time_of(host, count);
+    group->device_pass = time_of(device, count);
 }
 
 lot_status lot_summary_phases(const lot_phase *rows, size_t row_count, int64_t flops_per_forward,
                               lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX], size_t *count,
                               lot_error *error)
 {
-    double *values = calloc(3 * row_count + 1, sizeof *values);
+    double *values = calloc(2 * row_count + 1, sizeof *values);
     size_t found = 0;
 
     if (values == NULL)
@@ -100,9 +111,12 @@ lot_status lot_summary_phases(const lot_phase *rows, size_t row_count, int64_t f
         }
         add_row(group, &rows[i]);
     }
-    for (size_t i = 0; i < found; i++)
-        fill_times(&groups[i], rows, row_count, flops_per_forward, values, values + row_count,
-                   values + 2 * row_count);
+    for (size_t i = 0; i < found; i++) {
+        fill_row_times(&groups[i], rows, row_count, values, values + row_count);
+        fill_pass_times(&groups[i], rows, row_count, values, values + row_count);
+        groups[i].flops_per_second =
+            flops_per_forward > 0 ? (double)flops_per_forward / groups[i].host_pass.median : NAN;
+    }
     free(values);
     *count = found;
     return LOT_OK;

@@ -20,9 +20,11 @@ typedef struct lot_phase_summary {
     char phase[sizeof((lot_phase *)0)->phase];
     char schedule[sizeof((lot_phase *)0)->schedule];
     size_t rows;
-    int64_t passes; /* forward passes in all rows */
-    lot_time_summary host;
+    int64_t passes;        /* forward passes in all rows */
+    lot_time_summary host; /* of a row, which may hold several passes */
     lot_time_summary device;
+    lot_time_summary host_pass; /* of a row divided by its passes; NaN where no row has any */
+    lot_time_summary device_pass;
     int64_t allocated_bytes; /* at the end of a row, the output still there */
     int64_t reserved_bytes;
     int64_t allocated_peak_bytes;

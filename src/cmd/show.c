@@ -310,8 +310,10 @@ const lot_command lot_command_show = {
     .description = "Shows who measured what: the run, every rank's device and outcome, and its phases. Times "
                    "are medians\n"
                    "over the rows of a phase with their distribution-free interval and what that really "
-                   "covers; counters\n"
-                   "are the largest of any row. `allocated` is part of `reserved`: they are never added up.",
+                   "covers. A row of\n"
+                   "warm-up or soak holds several passes: `per pass` says that it was divided by them. "
+                   "Counters are the\n"
+                   "largest of any row. `allocated` is part of `reserved`: they are never added up.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(show_config),

@@ -28,6 +28,8 @@ static void add_group(lot_json_text *text, const lot_phase_summary *group)
     lot_json_member_integer(text, "passes", group->passes);
     add_time(text, "host_seconds", &group->host);
     add_time(text, "device_seconds", &group->device);
+    add_time(text, "host_seconds_per_pass", &group->host_pass);
+    add_time(text, "device_seconds_per_pass", &group->device_pass);
     lot_json_member_number(text, "flops_per_second", group->flops_per_second);
     lot_json_member_integer(text, "allocated_end_bytes", group->allocated_bytes);
     lot_json_member_integer(text, "reserved_end_bytes", group->reserved_bytes);

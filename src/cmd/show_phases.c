@@ -28,14 +28,31 @@ static void cell_bytes(lot_report *report, int64_t bytes)
 
 /* ---- one line a phase ---- */
 
+/* Whether a row of the group holds several passes: their sum is no time that anybody compares. */
+static bool per_pass(const lot_phase_summary *group)
+{
+    return group->passes > (int64_t)group->rows;
+}
+
+static const lot_time_summary *host_of(const lot_phase_summary *group)
+{
+    return per_pass(group) ? &group->host_pass : &group->host;
+}
+
+static double device_median(const lot_phase_summary *group)
+{
+    return per_pass(group) ? group->device_pass.median : group->device.median;
+}
+
 static void cell_interval(lot_report *report, const lot_phase_summary *group)
 {
+    const lot_interval *interval = &host_of(group)->interval;
     char low[32], high[32];
 
-    lot_unit_print_seconds(low, sizeof low, group->host.interval.low);
-    lot_unit_print_seconds(high, sizeof high, group->host.interval.high);
+    lot_unit_print_seconds(low, sizeof low, interval->low);
+    lot_unit_print_seconds(high, sizeof high, interval->high);
     if (group->rows > 1)
-        lot_report_cell(report, "%s .. %s (%.1f %%)", low, high, 100 * group->host.interval.coverage);
+        lot_report_cell(report, "%s .. %s (%.1f %%)", low, high, 100 * interval->coverage);
     else
         lot_report_cell(report, "-");
 }
@@ -50,14 +67,14 @@ static void cell_rate(lot_report *report, const lot_phase_summary *group)
 
 static void add_wide(lot_report *report, const lot_phase_summary *group)
 {
-    lot_report_cell(report, "%s", group->phase);
+    lot_report_cell(report, "%s%s", group->phase, per_pass(group) ? " per pass" : "");
     lot_report_cell(report, "%s", lot_field_shown(group->schedule));
     lot_report_cell(report, "%zu", group->rows);
     lot_report_cell(report, "%" PRId64, group->passes);
-    lot_report_seconds(report, group->host.median);
+    lot_report_seconds(report, host_of(group)->median);
     cell_interval(report, group);
-    lot_report_seconds(report, group->host.least);
-    lot_report_seconds(report, group->device.median);
+    lot_report_seconds(report, host_of(group)->least);
+    lot_report_seconds(report, device_median(group));
     cell_rate(report, group);
     cell_bytes(report, group->allocated_bytes);
     cell_bytes(report, group->reserved_bytes);
@@ -65,18 +82,20 @@ static void add_wide(lot_report *report, const lot_phase_summary *group)
     cell_bytes(report, group->reserved_peak_bytes);
 }
 
-/* "warm_forward", and " solo" where another schedule than together stands in the table too. */
+/* "warm_forward", " per pass" where a row holds several, and " solo" where another schedule than together
+ * stands in the table too. */
 static void add_narrow(lot_report *report, const lot_phase_summary *group, bool schedules)
 {
     char allocated[32], reserved[32];
 
     lot_unit_print_bytes(allocated, sizeof allocated, (double)group->allocated_peak_bytes);
     lot_unit_print_bytes(reserved, sizeof reserved, (double)group->reserved_peak_bytes);
-    lot_report_cell(report, "%s%s%s", group->phase, schedules ? " " : "", schedules ? group->schedule : "");
+    lot_report_cell(report, "%s%s%s%s", group->phase, per_pass(group) ? " per pass" : "",
+                    schedules ? " " : "", schedules ? group->schedule : "");
     lot_report_cell(report, "%zu", group->rows);
-    lot_report_seconds(report, group->host.median);
+    lot_report_seconds(report, host_of(group)->median);
     cell_interval(report, group);
-    lot_report_seconds(report, group->device.median);
+    lot_report_seconds(report, device_median(group));
     cell_rate(report, group);
     lot_report_cell(report, "%s / %s", allocated, reserved);
 }

@@ -52,6 +52,10 @@ static void test_groups(void **state)
     assert_int_equal(groups[2].reserved_peak_bytes, -1);
     assert_true(groups[1].flops_per_second == 50.0); /* four passes in 8 s: 2 s each */
     assert_int_equal(groups[1].passes, 4);
+    assert_true(groups[1].host.median == 8.0 && groups[1].host_pass.median == 2.0);
+    assert_true(groups[1].host_pass.least == 2.0 && isnan(groups[1].device_pass.median));
+    assert_true(groups[2].host_pass.median == 2.0); /* one pass a row: the same */
+    assert_true(isnan(groups[0].host_pass.median) && isnan(groups[0].host_pass.interval.low));
     assert_true(isnan(groups[0].flops_per_second)); /* no pass in it */
     assert_string_equal(groups[3].schedule, "solo");
 }
