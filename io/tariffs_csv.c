@@ -10,16 +10,11 @@
 #include "io/file_bytes.h"
 #include "io/sha256.h"
 #include "io/table_csv.h"
+#include "io/tariff_models.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 28)
 #define NO_COLUMN      LOT_TABLE_FIELDS_MAX
 #define SHOWN_BYTES    60 /* of a user's text in a message */
-
-static const char *const usual_names[LOT_TARIFFS_COLUMN_COUNT] = {
-#define LOT_TARIFFS_COLUMN_NAME(code, name) [code] = name,
-    LOT_TARIFFS_COLUMN_LIST(LOT_TARIFFS_COLUMN_NAME)
-#undef LOT_TARIFFS_COLUMN_NAME
-};
 
 typedef enum header_state { HEADER_AWAITED, HEADER_USABLE, HEADER_UNUSABLE } header_state;
 
@@ -32,21 +27,12 @@ typedef struct comment_keys {
     bool is_example;
 } comment_keys;
 
-/* The hash stands beside the index so that most steps of a search touch the table alone. */
-typedef struct name_slot {
-    uint32_t hash;
-    uint32_t number; /* index in the catalogue's tariffs + 1; 0: free */
-} name_slot;
-
 typedef struct catalogue_reader {
     const char *name; /* of the file, for the error */
     const lot_tariffs_reading *reading;
     const lot_tariffs_columns *columns;
     lot_catalogue catalogue;
-    size_t capacity;   /* of catalogue.tariffs */
-    name_slot *slots;  /* open addressing by the name of the model */
-    size_t slot_count; /* a power of two, 0 before the first model */
-    size_t last_model; /* index of the model of the row before */
+    lot_tariff_models models; /* of the catalogue */
     comment_keys seen;
     header_state header;
     size_t column_of[LOT_TARIFFS_COLUMN_COUNT];
@@ -84,203 +70,6 @@ static void fault(catalogue_reader *reader, int64_t line, const char *format, ..
         if ((unsigned char)*c < 0x20)
             *c = '?';
     hear_fault(reader, line, text);
-}
-
-/* ---- the header map ---- */
-
-typedef struct map_reader {
-    lot_tariffs_columns *columns;
-    bool given[LOT_TARIFFS_COLUMN_COUNT];
-    lot_error *error;
-    lot_status status;
-} map_reader;
-
-static lot_status refuse_map(map_reader *map, const char *what, const char *item)
-{
-    return lot_error_set(map->error, LOT_USAGE, "--columns", 0,
-                         "--columns: %s: '%.80s'; it is written gpu=NAME,gpus_per_lot=NAME,days=NAME,"
-                         "price_cents_usd=NAME,ignore=NAME",
-                         what, item);
-}
-
-static lot_status take_item(map_reader *map, const char *item)
-{
-    const char *equals = strchr(item, '=');
-    const size_t length = equals != NULL ? (size_t)(equals - item) : 0;
-    char *destination = NULL;
-
-    if (equals == NULL || equals[1] == '\0')
-        return refuse_map(map, "an item without a name", item);
-    if (length == strlen("ignore") && memcmp(item, "ignore", length) == 0) {
-        if (map->columns->ignored_count == LOT_TARIFFS_COLUMN_IGNORED_MAX)
-            return refuse_map(map, "too many ignored columns", item);
-        destination = map->columns->ignored[map->columns->ignored_count++];
-    }
-    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
-        if (strlen(usual_names[i]) == length && memcmp(item, usual_names[i], length) == 0) {
-            if (map->given[i])
-                return refuse_map(map, "a column given twice", item);
-            map->given[i] = true;
-            destination = map->columns->name[i];
-        }
-    if (destination == NULL)
-        return refuse_map(map, "no such column", item);
-    if (strlen(equals + 1) >= LOT_TARIFFS_COLUMN_NAME_SIZE)
-        return refuse_map(map, "a name of more than 95 bytes", item);
-    memcpy(destination, equals + 1, strlen(equals + 1) + 1);
-    return LOT_OK;
-}
-
-static bool take_items(void *context, int64_t line, const char *const *fields, size_t count)
-{
-    map_reader *map = context;
-
-    if (line != 1 && map->status == LOT_OK)
-        map->status = refuse_map(map, "a line break", fields[0]);
-    for (size_t i = 0; i < count && map->status == LOT_OK; i++)
-        map->status = take_item(map, fields[i]);
-    return true;
-}
-
-static void hear_map_fault(void *context, int64_t line, bool in_comment, const char *text)
-{
-    map_reader *map = context;
-
-    (void)line;
-    (void)in_comment;
-    if (map->status == LOT_OK)
-        map->status = refuse_map(map, "not as CSV is written", text);
-}
-
-static const char *map_name(const lot_tariffs_columns *columns, size_t i)
-{
-    return i < LOT_TARIFFS_COLUMN_COUNT ? columns->name[i] : columns->ignored[i - LOT_TARIFFS_COLUMN_COUNT];
-}
-
-/* Two meanings for one column would let the later one win. */
-static lot_status check_map(map_reader *map)
-{
-    const size_t count = LOT_TARIFFS_COLUMN_COUNT + map->columns->ignored_count;
-
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = i + 1; j < count; j++)
-            if (strcmp(map_name(map->columns, i), map_name(map->columns, j)) == 0)
-                return refuse_map(map, "one name for two columns", map_name(map->columns, i));
-    return LOT_OK;
-}
-
-lot_status lot_tariffs_map(const char *text, lot_tariffs_columns *columns, lot_error *error)
-{
-    lot_tariffs_columns parsed;
-    map_reader map = {.columns = &parsed, .error = error, .status = LOT_OK};
-    const lot_table_listener listener = {.record = take_items, .fault = hear_map_fault, .context = &map};
-    lot_status status = LOT_OK;
-
-    memset(&parsed, 0, sizeof parsed);
-    for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
-        memcpy(parsed.name[i], usual_names[i], strlen(usual_names[i]) + 1);
-    if (text != NULL)
-        status = lot_table_read(text, strlen(text), &listener, error);
-    if (status == LOT_OK)
-        status = map.status;
-    if (status == LOT_OK)
-        status = check_map(&map);
-    if (status == LOT_OK)
-        *columns = parsed;
-    return status;
-}
-
-/* ---- models ---- */
-
-/* FNV-1a, with the upper bits folded in because the table takes the lower ones. */
-static uint32_t hash(const char *text)
-{
-    uint64_t value = 14695981039346656037u;
-
-    for (; *text != '\0'; text++)
-        value = (value ^ (unsigned char)*text) * 1099511628211u;
-    return (uint32_t)(value ^ (value >> 32));
-}
-
-/* The slot of the model with that name, or the free one where it would stand. */
-static name_slot *find_slot(const catalogue_reader *reader, const char *gpu, uint32_t hashed)
-{
-    const lot_tariff *tariffs = reader->catalogue.tariffs;
-    size_t slot = hashed & (reader->slot_count - 1);
-
-    while (reader->slots[slot].number != 0 && (reader->slots[slot].hash != hashed ||
-                                               strcmp(tariffs[reader->slots[slot].number - 1].gpu, gpu) != 0))
-        slot = (slot + 1) & (reader->slot_count - 1);
-    return &reader->slots[slot];
-}
-
-/* Room for one more model; the table stays at most half full. */
-static bool make_room(catalogue_reader *reader)
-{
-    lot_catalogue *catalogue = &reader->catalogue;
-    const size_t capacity = reader->capacity == 0 ? 64 : 2 * reader->capacity;
-    lot_tariff *tariffs;
-    name_slot *slots;
-    name_slot *old = reader->slots;
-    const size_t old_count = reader->slot_count;
-
-    if (catalogue->tariff_count < reader->capacity)
-        return true;
-    slots = calloc(2 * capacity, sizeof *slots);
-    tariffs = realloc(catalogue->tariffs, capacity * sizeof *tariffs);
-    if (tariffs != NULL)
-        catalogue->tariffs = tariffs;
-    if (slots == NULL || tariffs == NULL) {
-        free(slots);
-        return false;
-    }
-    reader->slots = slots;
-    reader->slot_count = 2 * capacity;
-    reader->capacity = capacity;
-    for (size_t i = 0; i < old_count; i++)
-        if (old[i].number != 0)
-            *find_slot(reader, tariffs[old[i].number - 1].gpu, old[i].hash) = old[i];
-    free(old);
-    return true;
-}
-
-/* The model with that name where it is the one of the row before or the next one: rows are sorted, nearly
- * always, by model or by period, and the table of names need not be searched then. Else NULL. */
-static lot_tariff *expected_model(catalogue_reader *reader, const char *gpu)
-{
-    for (size_t i = reader->last_model; i < reader->last_model + 2 && i < reader->catalogue.tariff_count; i++)
-        if (strcmp(reader->catalogue.tariffs[i].gpu, gpu) == 0) {
-            reader->last_model = i;
-            return &reader->catalogue.tariffs[i];
-        }
-    return NULL;
-}
-
-/* The model with that name, a new one where there is none yet; NULL without memory. */
-static lot_tariff *model(catalogue_reader *reader, const char *gpu, int64_t line)
-{
-    lot_catalogue *catalogue = &reader->catalogue;
-    lot_tariff *tariff = expected_model(reader, gpu);
-    const uint32_t hashed = tariff == NULL ? hash(gpu) : 0;
-    name_slot *slot;
-
-    if (tariff != NULL)
-        return tariff;
-    if (!make_room(reader))
-        return NULL;
-    slot = find_slot(reader, gpu, hashed);
-    reader->last_model = slot->number != 0 ? slot->number - 1 : catalogue->tariff_count;
-    if (slot->number != 0)
-        return &catalogue->tariffs[reader->last_model];
-    tariff = &catalogue->tariffs[catalogue->tariff_count];
-    memset(tariff, 0, sizeof *tariff);
-    tariff->gpu = strdup(gpu);
-    tariff->first_line = line;
-    if (tariff->gpu == NULL)
-        return NULL;
-    slot->hash = hashed;
-    slot->number = (uint32_t)++catalogue->tariff_count;
-    return tariff;
 }
 
 /* ---- rows ---- */
@@ -404,7 +193,7 @@ static bool take_row(catalogue_reader *reader, int64_t line, const char *const *
     price_cents = take_count(reader, line, fields, LOT_TARIFFS_COLUMN_PRICE);
     if (!named)
         return true;
-    tariff = model(reader, gpu, line);
+    tariff = lot_tariff_models_take(&reader->models, gpu, line);
     if (tariff == NULL)
         return false;
     add_row(reader, line, tariff, gpus_per_lot, period, price_cents);
@@ -592,6 +381,7 @@ lot_status lot_tariffs_parse(const char *name, const char *bytes, size_t size,
         .record = take_record, .comment = take_comment, .fault = hear_csv_fault, .context = &reader};
     lot_status status;
 
+    reader.models.catalogue = &reader.catalogue;
     for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
         reader.column_of[i] = NO_COLUMN;
     status = lot_sha256_bytes(bytes, size, reader.catalogue.sha256, error);
@@ -606,7 +396,7 @@ lot_status lot_tariffs_parse(const char *name, const char *bytes, size_t size,
         *catalogue = reader.catalogue;
     else
         lot_catalogue_free(&reader.catalogue);
-    free(reader.slots);
+    lot_tariff_models_free(&reader.models);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/tariffs_csv.h"
+#include "io/tariffs_columns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
