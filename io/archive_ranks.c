@@ -169,45 +169,167 @@ static lot_status read_ranks(cursor *phases, cursor *telemetry, const lot_run *r
     return status == LOT_OK ? check_ends(phases, telemetry, error) : status;
 }
 
+/* The two tables of rows. */
+typedef struct row_tables {
+    cursor phases;
+    cursor telemetry;
+} row_tables;
+
+/* close_tables in every case. */
+static lot_status open_tables(row_tables *t, const char *path, hid_t h5, lot_error *error)
+{
+    lot_columns columns;
+    lot_status status;
+
+    lot_archive_table_init(&t->telemetry.table, path);
+    t->telemetry.block = NULL;
+    lot_columns_phases(&columns);
+    status = open_cursor(&t->phases, path, h5, &columns, false, error);
+    lot_columns_phase_telemetry(&columns);
+    return status == LOT_OK ? open_cursor(&t->telemetry, path, h5, &columns, true, error) : status;
+}
+
+static void close_tables(row_tables *t)
+{
+    close_cursor(&t->phases);
+    close_cursor(&t->telemetry);
+}
+
 static lot_status read_tables(const char *path, hid_t h5, const lot_run *run, device_reader each,
                               void *context, lot_error *error)
 {
-    lot_columns columns;
-    cursor phases, telemetry;
-    lot_status status;
+    row_tables t;
+    lot_status status = open_tables(&t, path, h5, error);
 
-    lot_archive_table_init(&telemetry.table, path);
-    telemetry.block = NULL;
-    lot_columns_phases(&columns);
-    status = open_cursor(&phases, path, h5, &columns, false, error);
-    lot_columns_phase_telemetry(&columns);
     if (status == LOT_OK)
-        status = open_cursor(&telemetry, path, h5, &columns, true, error);
-    if (status == LOT_OK)
-        status = read_ranks(&phases, &telemetry, run, each, context, error);
-    close_cursor(&phases);
-    close_cursor(&telemetry);
+        status = read_ranks(&t.phases, &t.telemetry, run, each, context, error);
+    close_tables(&t);
     return status;
 }
 
-lot_status lot_archive_each_device(const char *path, lot_run *run, device_reader each, void *context,
-                                   lot_error *error)
+/* ---- one rank ---- */
+
+/* The rank of one row of the cursor's table. */
+static lot_status rank_of(cursor *c, hsize_t row, int64_t *rank, lot_error *error)
 {
-    hid_t h5 = H5I_INVALID_HID;
+    lot_phase read = {.rank = -1};
+
+    if (!lot_archive_table_read(&c->table, row, 1, c->block))
+        return lot_h5_error(error, LOT_DAMAGED, "H5Dread", c->table.path);
+    lot_columns_unpack(&c->table.columns, c->block, &read);
+    *rank = read.rank;
+    return LOT_OK;
+}
+
+/* Puts the cursor on the first row of a rank by halving: the table is in rank order. */
+static lot_status seek_rank(cursor *c, int64_t rank, lot_error *error)
+{
+    hsize_t low = 0, high = c->table.rows;
+    lot_status status = LOT_OK;
+
+    while (status == LOT_OK && low < high) {
+        const hsize_t middle = low + (high - low) / 2;
+        int64_t found = -1;
+
+        status = rank_of(c, middle, &found, error);
+        if (found < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    c->first = low;
+    c->count = c->at = 0;
+    return status;
+}
+
+static lot_status gather_rank(row_tables *t, const lot_record_head *head, rows *r, lot_error *error)
+{
+    const int64_t rank = head->identity.rank;
+    lot_status status = seek_rank(&t->phases, rank, error);
+
+    if (status == LOT_OK)
+        status = gather_phases(&t->phases, rank, r, error);
+    /* Rows that are not in order may have been passed over. */
+    if (status == LOT_OK && head->outcome.phase_rows >= 0 && (size_t)head->outcome.phase_rows != r->count)
+        return lot_error_set(error, LOT_DAMAGED, "archive", 0,
+                             "%s: /phases has %zu rows of rank %lld where its outcome tells %lld",
+                             t->phases.table.path, r->count, (long long)rank,
+                             (long long)head->outcome.phase_rows);
+    if (status == LOT_OK)
+        status = seek_rank(&t->telemetry, rank, error);
+    if (status == LOT_OK)
+        status = gather_telemetry(&t->telemetry, rank, r, error);
+    if (status == LOT_OK) {
+        const lot_record record = {.head = *head, .phases = r->items, .phase_count = r->count};
+
+        status = lot_record_check(&record, error);
+    }
+    return status;
+}
+
+static lot_status read_rank(const char *path, hid_t h5, int64_t rank, lot_run *run, lot_error *error)
+{
+    const lot_record_head *head = lot_run_device(run, rank);
+    rows r = {NULL, 0, 0};
+    row_tables t;
+    lot_status status;
+
+    if (head == NULL)
+        return lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", path, (long long)rank);
+    status = open_tables(&t, path, h5, error);
+    if (status == LOT_OK)
+        status = gather_rank(&t, head, &r, error);
+    close_tables(&t);
+    run->phases = r.items;
+    run->phase_count = r.count;
+    return status == LOT_OK ? lot_run_index(run, error) : status;
+}
+
+/* ---- a file ---- */
+
+/* Opens what HDF5 survives and reads header and devices; *h5 is to be closed where it is not below 0. */
+static lot_status open_run(const char *path, hid_t *h5, lot_run *run, lot_error *error)
+{
     bool sealed = false;
     lot_status status;
 
     lot_run_init(run);
     status = lot_archive_admit(path, &sealed, error);
     if (status == LOT_OK)
-        status = lot_archive_open(path, &h5, error);
+        status = lot_archive_open(path, h5, error);
     if (status != LOT_OK)
         return status;
     run->sealed = sealed;
-    lot_archive_header_read(h5, run);
-    status = lot_archive_load_devices(path, h5, run, error);
+    lot_archive_header_read(*h5, run);
+    return lot_archive_load_devices(path, *h5, run, error);
+}
+
+lot_status lot_archive_each_device(const char *path, lot_run *run, device_reader each, void *context,
+                                   lot_error *error)
+{
+    hid_t h5 = H5I_INVALID_HID;
+    lot_status status = open_run(path, &h5, run, error);
+
     if (status == LOT_OK)
         status = read_tables(path, h5, run, each, context, error);
-    (void)H5Fclose(h5);
+    if (h5 >= 0)
+        (void)H5Fclose(h5);
+    return status;
+}
+
+lot_status lot_archive_read_rank(const char *path, int64_t rank, lot_run *run, lot_error *error)
+{
+    hid_t h5 = H5I_INVALID_HID;
+    lot_run read;
+    lot_status status = open_run(path, &h5, &read, error);
+
+    if (status == LOT_OK)
+        status = read_rank(path, h5, rank, &read, error);
+    if (h5 >= 0)
+        (void)H5Fclose(h5);
+    if (status == LOT_OK)
+        *run = read;
+    else
+        lot_run_free(&read);
     return status;
 }

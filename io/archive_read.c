@@ -41,33 +41,19 @@ static lot_status take_phase(void *context, const lot_columns *columns, size_t i
     return LOT_OK;
 }
 
-/* Where the rows of a rank lie in run->phases; false where there is no such rank. */
-static bool find_device(const lot_run *run, int64_t rank, size_t *index)
-{
-    size_t low = 0, high = run->device_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (run->devices[middle].identity.rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *index = low;
-    return low < run->device_count && run->devices[low].identity.rank == rank;
-}
-
 static lot_status take_telemetry(void *context, const lot_columns *columns, size_t index, const void *row,
                                  lot_error *error)
 {
     lot_run *run = context;
     lot_phase read = {.rank = -1, .row = -1};
+    const lot_record_head *head;
     size_t device;
 
     lot_fields_clear(lot_telemetry_fields(), &read);
     lot_columns_unpack(columns, row, &read);
-    if (!find_device(run, read.rank, &device) || read.row < 0 ||
+    head = lot_run_device(run, read.rank);
+    device = head != NULL ? (size_t)(head - run->devices) : 0;
+    if (head == NULL || read.row < 0 ||
         (size_t)read.row >= run->first_phase[device + 1] - run->first_phase[device])
         return lot_error_set(error, LOT_DAMAGED, "archive", 0,
                              "/phase_telemetry: row %zu belongs to no phase row", index);
@@ -230,7 +216,7 @@ static lot_status each_record(const char *path, int64_t rank, record_reader each
     hid_t h5 = H5I_INVALID_HID;
     lot_archive_table table;
     lot_run run;
-    size_t index = 0;
+    const lot_record_head *head = NULL;
     lot_status status = lot_archive_open(path, &h5, error);
 
     if (status != LOT_OK)
@@ -241,10 +227,10 @@ static lot_status each_record(const char *path, int64_t rank, record_reader each
         status = lot_archive_load_devices(path, h5, &run, error);
     if (status == LOT_OK && table.rows != run.device_count)
         status = lot_archive_damaged(error, path, "records", "has not one text for every row of devices");
-    if (status == LOT_OK && rank >= 0 && !find_device(&run, rank, &index))
+    if (status == LOT_OK && rank >= 0 && (head = lot_run_device(&run, rank)) == NULL)
         status = lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", path, (long long)rank);
     if (status == LOT_OK && rank >= 0)
-        status = read_record(&table, index, each, context, error);
+        status = read_record(&table, (hsize_t)(head - run.devices), each, context, error);
     for (hsize_t i = 0; status == LOT_OK && rank < 0 && i < table.rows; i++)
         status = read_record(&table, i, each, context, error);
     lot_archive_table_close(&table);

@@ -260,25 +260,18 @@ static lot_status print_tables(lot_run *run, const show_config *config, lot_erro
     return LOT_OK;
 }
 
-static lot_status check_rank(const lot_run *run, const show_config *config, lot_error *error)
-{
-    if (config->rank < 0)
-        return LOT_OK;
-    for (size_t i = 0; i < run->device_count; i++)
-        if (run->devices[i].identity.rank == config->rank)
-            return LOT_OK;
-    return lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %" PRId64, config->file,
-                         config->rank);
-}
-
-/* Reads what will be shown: phase rows of very many ranks only where they are asked for. */
+/* Reads what will be shown: of one rank its rows alone, of very many ranks only where they are asked for. */
 static lot_status read_run(const show_config *config, lot_run *run, lot_error *error)
 {
-    lot_status status = lot_archive_read_devices(config->file, run, error);
+    lot_status status;
+
+    if (config->rank >= 0)
+        return lot_archive_read_rank(config->file, config->rank, run, error);
+    status = lot_archive_read_devices(config->file, run, error);
 
     if (status != LOT_OK)
         return status;
-    if (run->device_count > RANKS_IN_FULL && config->rank < 0 && !config->all && !config->phases)
+    if (run->device_count > RANKS_IN_FULL && !config->all && !config->phases)
         return LOT_OK;
     lot_run_free(run);
     return lot_archive_read(config->file, true, run, error);
@@ -294,8 +287,6 @@ static lot_status run(const void *options_given, lot_error *error)
         return status;
     lot_run_init(&shown);
     status = read_run(&config, &shown, error);
-    if (status == LOT_OK)
-        status = check_rank(&shown, &config, error);
     if (status == LOT_OK)
         status = config.json ? lot_show_json(&shown, config.rank, config.phases, error)
                              : print_tables(&shown, &config, error);

@@ -30,6 +30,21 @@ void lot_run_free(lot_run *run)
     lot_run_init(run);
 }
 
+const lot_record_head *lot_run_device(const lot_run *run, int64_t rank)
+{
+    size_t low = 0, high = run->device_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (run->devices[middle].identity.rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < run->device_count && run->devices[low].identity.rank == rank ? &run->devices[low] : NULL;
+}
+
 lot_status lot_run_index(lot_run *run, lot_error *error)
 {
     size_t next = 0;

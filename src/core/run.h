@@ -46,6 +46,9 @@ typedef struct lot_run {
 void lot_run_init(lot_run *run);
 void lot_run_free(lot_run *run);
 
+/* The device of a rank, by halving; NULL where there is none. */
+const lot_record_head *lot_run_device(const lot_run *run, int64_t rank);
+
 /* Builds first_phase from phases and devices. LOT_DAMAGED where rows name a rank that is not there or are not
  * grouped. */
 lot_status lot_run_index(lot_run *run, lot_error *error);

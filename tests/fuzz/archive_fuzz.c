@@ -240,6 +240,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make_file(&c, path);
     if (lot_seal_write(path, &error) != LOT_OK)
         abort();
+    if (lot_archive_read_rank(path, 1, &run, &error) == LOT_OK)
+        lot_run_free(&run);
     if (lot_archive_read(path, true, &run, &error) == LOT_OK) {
         check(&run);
         lot_run_free(&run);

@@ -107,6 +107,69 @@ static void test_round_trip(void **state)
     lot_run_free(&run);
 }
 
+/* Bytes that two runs' rows must share. */
+static void assert_same_rows(const lot_phase *one, const lot_phase *other, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(one[i].rank, other[i].rank);
+        assert_int_equal(one[i].row, other[i].row);
+        assert_string_equal(one[i].phase, other[i].phase);
+        assert_true(one[i].host_seconds == other[i].host_seconds);
+        assert_true(one[i].telemetry.power_watts == other[i].telemetry.power_watts ||
+                    (isnan(one[i].telemetry.power_watts) && isnan(other[i].telemetry.power_watts)));
+    }
+}
+
+/* More ranks than a block of the table holds rows: each one's rows, and nobody else's. */
+static void test_one_rank(void **state)
+{
+    enum { RANKS = 700, REPEATS = 2, ROWS = 4 + REPEATS };
+    static const int64_t asked[] = {0, 1, 169, 170, 171, 350, RANKS - 1};
+    const char *path = in_folder("many.h5");
+    lot_error error = {0};
+    lot_run all, one;
+
+    (void)state;
+    write_sample(path, RANKS, REPEATS);
+    assert_int_equal(lot_archive_read(path, true, &all, &error), LOT_OK);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        const size_t rank = (size_t)asked[i];
+
+        assert_int_equal(lot_archive_read_rank(path, asked[i], &one, &error), LOT_OK);
+        assert_int_equal(one.device_count, RANKS);
+        assert_int_equal(one.phase_count, ROWS);
+        assert_int_equal(one.first_phase[rank], 0);
+        assert_int_equal(one.first_phase[rank + 1], ROWS);
+        assert_same_rows(one.phases, all.phases + all.first_phase[rank], ROWS);
+        assert_true(one.sealed);
+        lot_run_free(&one);
+    }
+    assert_int_equal(lot_archive_read_rank(path, RANKS, &one, &error), LOT_USAGE);
+    lot_run_free(&all);
+}
+
+/* Where fewer rows are found than the rank had, the table is not in order. */
+static void test_one_rank_lacks_rows(void **state)
+{
+    const char *path = in_folder("short.h5");
+    lot_archive_writer *writer = NULL;
+    lot_record record;
+    lot_run_header header;
+    lot_error error = {0};
+    lot_run run;
+
+    (void)state;
+    assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
+    sample_record(&record, 0, 1, 2);
+    record.head.outcome.phase_rows = 7; /* it has 6 */
+    append(writer, &record);
+    lot_record_free(&record);
+    sample_header(&header, 1);
+    assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
+    assert_int_equal(lot_archive_read_rank(path, 0, &run, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "6 rows of rank 0"));
+}
+
 static void test_optional_tables(void **state)
 {
     const char *path = in_folder("plain.h5");
@@ -447,12 +510,13 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),         cmocka_unit_test(test_optional_tables),
-        cmocka_unit_test(test_records_verbatim),   cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_every_flip_is_seen), cmocka_unit_test(test_flips_without_a_seal),
-        cmocka_unit_test(test_not_an_archive),     cmocka_unit_test(test_output_is_refused),
-        cmocka_unit_test(test_two_writers),        cmocka_unit_test(test_abandoned),
-        cmocka_unit_test(test_disk_full),          cmocka_unit_test(test_order),
+        cmocka_unit_test(test_round_trip),          cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_one_rank_lacks_rows), cmocka_unit_test(test_optional_tables),
+        cmocka_unit_test(test_records_verbatim),    cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_every_flip_is_seen),  cmocka_unit_test(test_flips_without_a_seal),
+        cmocka_unit_test(test_not_an_archive),      cmocka_unit_test(test_output_is_refused),
+        cmocka_unit_test(test_two_writers),         cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_disk_full),           cmocka_unit_test(test_order),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
