@@ -222,10 +222,5 @@ lot_status lot_check_json_write(const lot_check_result *result, char **json, lot
     lot_json_close(&t, ']');
     write_cost(&t, &result->cost);
     lot_json_close(&t, '}');
-    if (t.failed) {
-        lot_json_free(&t);
-        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the JSON of the check");
-    }
-    *json = t.data;
-    return LOT_OK;
+    return lot_json_finish(&t, "the check", json, error);
 }

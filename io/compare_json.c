@@ -68,10 +68,5 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
         write_drift(&t, &result->drifts[i]);
     lot_json_close(&t, ']');
     lot_json_close(&t, '}');
-    if (t.failed) {
-        lot_json_free(&t);
-        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for the JSON of the comparison");
-    }
-    *json = t.data;
-    return LOT_OK;
+    return lot_json_finish(&t, "the comparison", json, error);
 }

@@ -25,6 +25,45 @@ void lot_json_reset(lot_json_text *text)
         text->data[0] = '\0';
 }
 
+static lot_status no_memory(const char *subject, lot_error *error)
+{
+    return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for %s as JSON", subject);
+}
+
+lot_status lot_json_finish(lot_json_text *text, const char *subject, char **json, lot_error *error)
+{
+    if (text->failed) {
+        lot_json_free(text);
+        return no_memory(subject, error);
+    }
+    *json = text->data;
+    *text = (lot_json_text){0};
+    return LOT_OK;
+}
+
+lot_status lot_json_print(lot_json_text *text, const char *subject, lot_error *error)
+{
+    char *json = NULL;
+    const lot_status status = lot_json_finish(text, subject, &json, error);
+
+    if (status == LOT_OK)
+        printf("%s\n", json);
+    free(json);
+    return status;
+}
+
+lot_status lot_json_hand_on(lot_json_text *text, FILE *out, const char *subject, lot_error *error)
+{
+    const bool comma = text->comma;
+
+    if (text->failed)
+        return no_memory(subject, error);
+    (void)fwrite(text->data, 1, text->size, out);
+    lot_json_reset(text);
+    text->comma = comma;
+    return LOT_OK;
+}
+
 /* Room for `more` bytes and the terminator; NULL without memory. */
 static char *reserve(lot_json_text *text, size_t more)
 {

@@ -12,13 +12,18 @@
  *     if (text.failed) ... no memory
  *     lot_json_free(&text);
  *
- * Commas are set by these functions. Nothing is checked but memory: a missing close gives broken JSON. */
+ * Commas are set by these functions, blanks and line breaks by none: what a command prints, an archive keeps
+ * or a file of JSON Lines holds is laid out alike. Nothing is checked but memory: a missing close gives
+ * broken JSON. */
 #ifndef GPULOT_IO_JSON_TEXT_H
 #define GPULOT_IO_JSON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
 
 typedef struct lot_json_text {
     char *data;  /* owned; terminated after every call that did not fail; NULL before the first */
@@ -33,6 +38,18 @@ void lot_json_free(lot_json_text *text);
 
 /* Makes the text empty and keeps its memory. */
 void lot_json_reset(lot_json_text *text);
+
+/* Hands the whole text over as *json, to be freed by the caller, and makes *text empty. LOT_MEMORY, "no
+ * memory for SUBJECT as JSON", where it failed. */
+lot_status lot_json_finish(lot_json_text *text, const char *subject, char **json, lot_error *error);
+
+/* Prints the whole text on standard output as one line, as every command does, and frees it. LOT_MEMORY, with
+ * nothing printed. */
+lot_status lot_json_print(lot_json_text *text, const char *subject, lot_error *error);
+
+/* Writes to `out` what there is so far and makes the text empty; what comes next goes on behind it. For
+ * answers that may be too long for memory. LOT_MEMORY, with nothing written. */
+lot_status lot_json_hand_on(lot_json_text *text, FILE *out, const char *subject, lot_error *error);
 
 /* '{' or '[', and '}' or ']'. */
 void lot_json_open(lot_json_text *text, char bracket);

@@ -13,9 +13,6 @@
 #include "io/json_take.h"
 #include "io/json_text.h"
 
-/* Doubles, which is what cJSON keeps, hold every integer up to here. */
-#define EXACT_MAX ((int64_t)1 << 53)
-
 void lot_notes_add(lot_notes *notes, const char *format, ...)
 {
     va_list arguments;
@@ -27,159 +24,105 @@ void lot_notes_add(lot_notes *notes, const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- writing; a failed allocation makes `*whole` false and is told once, at the end ---- */
+/* ---- writing ---- */
 
-static void add(cJSON *object, const char *name, cJSON *item, bool *whole)
+static void add_known(lot_json_text *text, const char *name, int64_t value, bool known)
 {
-    if (item == NULL || !cJSON_AddItemToObject(object, name, item)) {
-        cJSON_Delete(item);
-        *whole = false;
-    }
+    lot_json_member_integer(text, name, known ? value : LOT_NULL_I64);
 }
 
-/* All digits: cJSON's own numbers are doubles. */
-static void add_integer(cJSON *object, const char *name, int64_t value, bool *whole)
+static void add_text(lot_json_text *text, const char *name, const char *value)
 {
-    char digits[24];
-
-    (void)snprintf(digits, sizeof digits, "%" PRId64, value);
-    add(object, name, cJSON_CreateRaw(digits), whole);
+    lot_json_member_text(text, name, value != NULL ? value : "");
 }
 
-/* By our own printer: a path need not be UTF-8, and cJSON would pass it on. */
-static cJSON *string(const char *text)
-{
-    lot_json_text written = {0};
-    cJSON *item = NULL;
-
-    lot_json_string(&written, text);
-    if (!written.failed)
-        item = cJSON_CreateRaw(written.data);
-    lot_json_free(&written);
-    return item;
-}
-
-/* A text, null where there is none. */
-static void add_text(cJSON *object, const char *name, const char *text, bool *whole)
-{
-    add(object, name, text == NULL || text[0] == '\0' ? cJSON_CreateNull() : string(text), whole);
-}
-
-/* As records write integers: readers of doubles must not lose digits without noticing. */
-static void add_record_integer(cJSON *object, const char *name, int64_t value, bool *whole)
-{
-    char digits[24];
-
-    if (value <= EXACT_MAX) {
-        add_integer(object, name, value, whole);
-        return;
-    }
-    (void)snprintf(digits, sizeof digits, "%" PRId64, value);
-    add_text(object, name, digits, whole);
-}
-
-static void add_known(cJSON *object, const char *name, int64_t value, bool known, bool *whole)
-{
-    if (known)
-        add_integer(object, name, value, whole);
-    else
-        add(object, name, cJSON_CreateNull(), whole);
-}
-
-static void add_price(cJSON *root, const lot_price *price, bool *whole)
+static void add_price(lot_json_text *text, const lot_price *price)
 {
     const bool has_unit = price->accepted_results != 0;
     char exact[48];
 
     (void)snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, price->unit_numerator,
                    price->unit_denominator);
-    add_integer(root, "gpus_per_lot", price->gpus_per_lot, whole);
-    add_known(root, "ranks", price->ranks, price->ranks != 0, whole);
-    add_integer(root, "lots", price->lots, whole);
-    add_integer(root, "gpus", price->gpus, whole);
-    add_known(root, "idle_gpus", price->idle_gpus, price->idle_gpus >= 0, whole);
-    add_integer(root, "lot_price_cents", price->lot_price_cents, whole);
-    add_integer(root, "total_price_cents", price->total_price_cents, whole);
-    add_known(root, "accepted_results", price->accepted_results, has_unit, whole);
-    add_text(root, "unit_cost_cents", price->unit_cents, whole);
-    add_text(root, "unit_cost_exact", has_unit ? exact : NULL, whole);
+    lot_json_member_integer(text, "gpus_per_lot", price->gpus_per_lot);
+    add_known(text, "ranks", price->ranks, price->ranks != 0);
+    lot_json_member_integer(text, "lots", price->lots);
+    lot_json_member_integer(text, "gpus", price->gpus);
+    add_known(text, "idle_gpus", price->idle_gpus, price->idle_gpus >= 0);
+    lot_json_member_integer(text, "lot_price_cents", price->lot_price_cents);
+    lot_json_member_integer(text, "total_price_cents", price->total_price_cents);
+    add_known(text, "accepted_results", price->accepted_results, has_unit);
+    add_text(text, "unit_cost_cents", price->unit_cents);
+    add_text(text, "unit_cost_exact", has_unit ? exact : NULL);
 }
 
-static void add_tariff(cJSON *root, const lot_price_report *report, bool *whole)
+static void add_tariff(lot_json_text *text, const lot_price_report *report)
 {
     const lot_catalogue *catalogue = report->catalogue;
-    cJSON *tariff = cJSON_CreateObject();
 
-    add(root, "tariff", tariff, whole);
-    add_text(tariff, "file", report->file, whole);
-    add_integer(tariff, "line", report->tariff->line[report->period], whole);
-    add_text(tariff, "sha256", catalogue->sha256, whole);
-    add_text(tariff, "title", catalogue->title, whole);
-    add_text(tariff, "snapshot_date", catalogue->snapshot_date, whole);
-    add_text(tariff, "source", catalogue->source, whole);
-    add(tariff, "is_example", cJSON_CreateBool(catalogue->is_example), whole);
+    lot_json_key(text, "tariff");
+    lot_json_open(text, '{');
+    add_text(text, "file", report->file);
+    lot_json_member_integer(text, "line", report->tariff->line[report->period]);
+    add_text(text, "sha256", catalogue->sha256);
+    add_text(text, "title", catalogue->title);
+    add_text(text, "snapshot_date", catalogue->snapshot_date);
+    add_text(text, "source", catalogue->source);
+    lot_json_member_bool(text, "is_example", catalogue->is_example);
+    lot_json_close(text, '}');
 }
 
-static void add_protocol(cJSON *root, const lot_price_report *report, bool *whole)
+static void add_protocol(lot_json_text *text, const lot_price_report *report)
 {
     const lot_protocol *protocol = report->protocol;
-    cJSON *object;
 
+    lot_json_key(text, "quality_protocol");
     if (protocol == NULL) {
-        add(root, "quality_protocol", cJSON_CreateNull(), whole);
+        lot_json_null(text);
         return;
     }
-    object = cJSON_CreateObject();
-    add(root, "quality_protocol", object, whole);
-    add_text(object, "file", report->protocol_file, whole);
-    add_text(object, "sha256", protocol->sha256, whole);
-    add(object, "fixed_before_run", report->protocol_before_run ? cJSON_CreateTrue() : cJSON_CreateNull(),
-        whole);
-#define ADD(name) add_text(object, #name, protocol->name, whole);
+    lot_json_open(text, '{');
+    add_text(text, "file", report->protocol_file);
+    add_text(text, "sha256", protocol->sha256);
+    lot_json_key(text, "fixed_before_run");
+    if (report->protocol_before_run)
+        lot_json_bool(text, true);
+    else
+        lot_json_null(text);
+#define ADD(name) add_text(text, #name, protocol->name);
     LOT_PROTOCOL_LIST(ADD)
 #undef ADD
+    lot_json_close(text, '}');
 }
 
-static void add_notes(cJSON *root, const lot_notes *notes, bool *whole)
+static void add_notes(lot_json_text *text, const lot_notes *notes)
 {
-    cJSON *list = cJSON_CreateArray();
-
-    add(root, "notes", list, whole);
-    for (size_t i = 0; i < notes->count; i++) {
-        cJSON *note = string(notes->text[i]);
-
-        if (note == NULL || !cJSON_AddItemToArray(list, note)) {
-            cJSON_Delete(note);
-            *whole = false;
-        }
-    }
+    lot_json_key(text, "notes");
+    lot_json_open(text, '[');
+    for (size_t i = 0; i < notes->count; i++)
+        lot_json_string(text, notes->text[i]);
+    lot_json_close(text, ']');
 }
 
-static lot_status no_memory(lot_error *error)
+/* The row that was matched. */
+static void add_row(lot_json_text *text, const lot_price_report *report)
 {
-    return lot_error_set(error, LOT_MEMORY, "cJSON", 0, "no memory for the price as JSON");
+    add_text(text, "gpu", report->tariff->gpu);
+    lot_json_member_integer(text, "days", lot_tariff_days(report->period));
+    add_text(text, "currency", "USD");
 }
 
 lot_status lot_price_json_write(const lot_price_report *report, char **json, lot_error *error)
 {
-    cJSON *root = cJSON_CreateObject();
-    char *text = NULL;
-    bool whole = root != NULL;
+    lot_json_text text = {0};
 
-    add_text(root, "gpu", report->tariff->gpu, &whole);
-    add_integer(root, "days", lot_tariff_days(report->period), &whole);
-    add_text(root, "currency", "USD", &whole);
-    add_price(root, report->price, &whole);
-    add_tariff(root, report, &whole);
-    add_protocol(root, report, &whole);
-    add_notes(root, report->notes, &whole);
-    if (whole)
-        text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return no_memory(error);
-    *json = text;
-    return LOT_OK;
+    lot_json_open(&text, '{');
+    add_row(&text, report);
+    add_price(&text, report->price);
+    add_tariff(&text, report);
+    add_protocol(&text, report);
+    add_notes(&text, report->notes);
+    lot_json_close(&text, '}');
+    return lot_json_finish(&text, "the price", json, error);
 }
 
 /* ---- the price at launch ---- */
@@ -198,28 +141,20 @@ lot_status lot_launch_price_write(const lot_price_report *report, char **json, l
 {
     const char *slash = strrchr(report->file, '/');
     lot_price_report named = *report;
-    cJSON *root = cJSON_CreateObject();
-    char *text = NULL;
-    bool whole = root != NULL;
+    lot_json_text text = {0};
 
     /* A path can hold a user's name; the SHA-256 tells which file it was. */
     named.file = slash != NULL ? slash + 1 : report->file;
-    add_text(root, "schema", LOT_LAUNCH_PRICE_SCHEMA, &whole);
-    add_integer(root, "schema_version", LOT_LAUNCH_PRICE_SCHEMA_VERSION, &whole);
-    add_text(root, "gpu", report->tariff->gpu, &whole);
-    add_integer(root, "days", lot_tariff_days(report->period), &whole);
-    add_text(root, "currency", "USD", &whole);
-#define ADD(name) add_record_integer(root, #name, report->price->name, &whole);
+    lot_json_open(&text, '{');
+    add_text(&text, "schema", LOT_LAUNCH_PRICE_SCHEMA);
+    lot_json_member_integer(&text, "schema_version", LOT_LAUNCH_PRICE_SCHEMA_VERSION);
+    add_row(&text, report);
+#define ADD(name) lot_json_member_integer(&text, #name, report->price->name);
     LAUNCH_INTEGERS(ADD)
 #undef ADD
-    add_tariff(root, &named, &whole);
-    if (whole)
-        text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    if (text == NULL)
-        return no_memory(error);
-    *json = text;
-    return LOT_OK;
+    add_tariff(&text, &named);
+    lot_json_close(&text, '}');
+    return lot_json_finish(&text, "the price", json, error);
 }
 
 static lot_status damaged(lot_error *error, const char *what)

@@ -38,8 +38,8 @@ typedef struct lot_price_report {
     bool protocol_before_run;     /* it was checked; else there was no run to check it against */
 } lot_price_report;
 
-/* Writes what `price --json` prints, indented, without a newline at its end; the caller frees *json. Integers
- * are numbers with all their digits; what is not known is null. */
+/* Writes what `price --json` prints, without a newline at its end; the caller frees *json. Integers above
+ * 2^53 are strings; what is not known is null. */
 lot_status lot_price_json_write(const lot_price_report *report, char **json, lot_error *error);
 
 /* The price that an archive keeps. */

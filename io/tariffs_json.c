@@ -2,72 +2,81 @@
 
 #include <inttypes.h>
 
-#include "io/json_text.h"
+static const char subject[] = "the catalogue";
 
-/* A text as a JSON string, null where there is none. Without memory nothing valid is written, which a reader
- * sees. */
-static void write_text(FILE *out, const char *text)
+static void add_text(lot_json_text *text, const char *name, const char *value)
 {
-    lot_json_text written = {0};
-
-    if (text != NULL)
-        lot_json_string(&written, text);
-    else
-        lot_json_null(&written);
-    if (!written.failed)
-        (void)fputs(written.data, out);
-    lot_json_free(&written);
+    lot_json_member_text(text, name, value != NULL ? value : "");
 }
 
-void lot_tariffs_json_fault(FILE *out, int64_t index, int64_t line, const char *text)
+void lot_tariffs_json_begin(lot_json_text *text)
 {
-    (void)fprintf(out, "%s\n    {\"line\": %" PRId64 ", \"text\": ", index == 0 ? "{\n  \"faults\": [" : ",",
-                  line);
-    write_text(out, text);
-    (void)fputc('}', out);
+    lot_json_open(text, '{');
+    lot_json_key(text, "faults");
+    lot_json_open(text, '[');
 }
 
-static void write_origin(FILE *out, const char *file, const lot_catalogue *catalogue)
+lot_status lot_tariffs_json_fault(lot_json_text *text, int64_t line, const char *fault, lot_error *error)
 {
-    (void)fputs("  \"file\": ", out);
-    write_text(out, file);
+    lot_json_open(text, '{');
+    lot_json_member_integer(text, "line", line);
+    add_text(text, "text", fault);
+    lot_json_close(text, '}');
+    return lot_json_hand_on(text, stdout, subject, error);
+}
+
+static void add_origin(lot_json_text *text, const char *file, const lot_catalogue *catalogue)
+{
+    add_text(text, "file", file);
     if (catalogue == NULL)
         return;
-    (void)fputs(",\n  \"sha256\": ", out);
-    write_text(out, catalogue->sha256);
-    (void)fputs(",\n  \"title\": ", out);
-    write_text(out, catalogue->title);
-    (void)fputs(",\n  \"snapshot_date\": ", out);
-    write_text(out, catalogue->snapshot_date);
-    (void)fputs(",\n  \"source\": ", out);
-    write_text(out, catalogue->source);
-    (void)fprintf(
-        out, ",\n  \"currency\": \"USD\",\n  \"is_example\": %s,\n  \"models\": %zu,\n  \"rows\": %" PRId64,
-        catalogue->is_example ? "true" : "false", catalogue->tariff_count, catalogue->rows);
+    add_text(text, "sha256", catalogue->sha256);
+    add_text(text, "title", catalogue->title);
+    add_text(text, "snapshot_date", catalogue->snapshot_date);
+    add_text(text, "source", catalogue->source);
+    add_text(text, "currency", "USD");
+    lot_json_member_bool(text, "is_example", catalogue->is_example);
+    lot_json_member_integer(text, "models", (int64_t)catalogue->tariff_count);
+    lot_json_member_integer(text, "rows", catalogue->rows);
 }
 
-void lot_tariffs_json_verdict(FILE *out, const char *file, int64_t faults, const lot_catalogue *catalogue)
+lot_status lot_tariffs_json_end(lot_json_text *text, const char *file, const lot_catalogue *catalogue,
+                                lot_error *error)
 {
-    (void)fputs(faults == 0 ? "{\n  \"faults\": [],\n" : "\n  ],\n", out);
-    write_origin(out, file, catalogue);
-    (void)fputs("\n}\n", out);
+    lot_json_close(text, ']');
+    add_origin(text, file, catalogue);
+    lot_json_close(text, '}');
+    return lot_json_print(text, subject, error);
 }
 
-void lot_tariffs_json_list(FILE *out, const char *file, const lot_catalogue *catalogue)
+static void add_tariff(lot_json_text *text, const lot_tariff *tariff)
 {
-    (void)fputs("{\n", out);
-    write_origin(out, file, catalogue);
-    (void)fputs(",\n  \"tariffs\": [", out);
-    for (size_t i = 0; i < catalogue->tariff_count; i++) {
-        const lot_tariff *tariff = &catalogue->tariffs[i];
+    lot_json_open(text, '{');
+    add_text(text, "gpu", tariff->gpu);
+    lot_json_member_integer(text, "gpus_per_lot", tariff->gpus_per_lot);
+    lot_json_key(text, "lot_price_cents");
+    lot_json_open(text, '{');
+    for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++) {
+        char days[24];
 
-        (void)fprintf(out, "%s\n    {\"gpu\": ", i == 0 ? "" : ",");
-        write_text(out, tariff->gpu);
-        (void)fprintf(out, ", \"gpus_per_lot\": %" PRId64 ", \"lot_price_cents\": {", tariff->gpus_per_lot);
-        for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++)
-            (void)fprintf(out, "%s\"%" PRId64 "\": %" PRId64, period == 0 ? "" : ", ",
-                          lot_tariff_days(period), tariff->lot_price_cents[period]);
-        (void)fputs("}}", out);
+        (void)snprintf(days, sizeof days, "%" PRId64, lot_tariff_days(period));
+        lot_json_member_integer(text, days, tariff->lot_price_cents[period]);
     }
-    (void)fputs("\n  ]\n}\n", out);
+    lot_json_close(text, '}');
+    lot_json_close(text, '}');
+}
+
+lot_status lot_tariffs_json_list(const char *file, const lot_catalogue *catalogue, lot_error *error)
+{
+    lot_json_text text = {0};
+
+    lot_json_open(&text, '{');
+    add_origin(&text, file, catalogue);
+    lot_json_key(&text, "tariffs");
+    lot_json_open(&text, '[');
+    for (size_t i = 0; i < catalogue->tariff_count; i++)
+        add_tariff(&text, &catalogue->tariffs[i]);
+    lot_json_close(&text, ']');
+    lot_json_close(&text, '}');
+    return lot_json_print(&text, subject, error);
 }

@@ -1,20 +1,22 @@
-/* A catalogue and its faults as JSON, written as they come: a catalogue may have a million faults. */
+/* A catalogue and its faults as JSON, written as they come: a catalogue may have a million faults. All
+ * functions add to `text` and hand it on to standard output; LOT_MEMORY. */
 #ifndef GPULOT_IO_TARIFFS_JSON_H
 #define GPULOT_IO_TARIFFS_JSON_H
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "core/tariff.h"
+#include "io/json_text.h"
 
-/* Writes fault number `index`, from 0; the first one opens the object. */
-void lot_tariffs_json_fault(FILE *out, int64_t index, int64_t line, const char *text);
+/* Begins the answer of a check. */
+void lot_tariffs_json_begin(lot_json_text *text);
 
-/* Ends the object after `faults` such calls, or writes all of it where there was none. `catalogue` is NULL
- * where it has faults. */
-void lot_tariffs_json_verdict(FILE *out, const char *file, int64_t faults, const lot_catalogue *catalogue);
+/* Writes one fault. */
+lot_status lot_tariffs_json_fault(lot_json_text *text, int64_t line, const char *fault, lot_error *error);
+
+/* Ends the answer and frees the text. `catalogue` is NULL where it has faults. */
+lot_status lot_tariffs_json_end(lot_json_text *text, const char *file, const lot_catalogue *catalogue,
+                                lot_error *error);
 
 /* Writes the catalogue: its origin and one object a model. */
-void lot_tariffs_json_list(FILE *out, const char *file, const lot_catalogue *catalogue);
+lot_status lot_tariffs_json_list(const char *file, const lot_catalogue *catalogue, lot_error *error);
 
 #endif

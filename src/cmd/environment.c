@@ -1,5 +1,4 @@
 /* gpulot environment: what this machine offers, as JSON. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,12 +176,8 @@ static lot_status run(const void *options_given, lot_error *error)
         write_host(&json, &record.head.environment);
         write_variables(&json);
         lot_json_close(&json, '}');
-        if (json.failed)
-            status = lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the answer");
-        else
-            printf("%s\n", json.data);
+        status = lot_json_print(&json, "the answer", error);
     }
-    lot_json_free(&json);
     free(list);
     return status;
 }

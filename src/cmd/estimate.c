@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "core/checked.h"
 #include "core/units.h"
+#include "io/json_text.h"
 
 typedef struct estimate_config {
     int64_t parameters;
@@ -47,17 +48,25 @@ static const lot_option options[] = {
 static const char left_out[] =
     "activations, KV cache, quantisation metadata, gradients, optimizer state, libraries";
 
-static void print_json(const estimate_config *config, int64_t bytes_each, int64_t bytes)
+static lot_status print_json(const estimate_config *config, int64_t bytes_each, int64_t bytes,
+                             lot_error *error)
 {
     const double gib = lot_unit_in((double)bytes, LOT_UNIT_GIB);
+    lot_json_text text = {0};
 
-    printf("{\n  \"parameters\": %lld,\n  \"bits\": %lld,\n  \"bytes_per_parameter\": %lld,\n"
-           "  \"weight_bytes\": %s%lld%s,\n  \"weight_gib\": %.17g,\n  \"weight_gb\": %.17g,\n"
-           "  \"assumed_reserve_gib\": %.17g,\n  \"total_gib\": %.17g,\n"
-           "  \"left_out\": \"%s\",\n  \"predicts_fit\": false\n}\n",
-           (long long)config->parameters, (long long)config->bits, (long long)bytes_each,
-           bytes > (1LL << 53) ? "\"" : "", (long long)bytes, bytes > (1LL << 53) ? "\"" : "", gib,
-           lot_unit_in((double)bytes, LOT_UNIT_GB), config->reserve_gib, gib + config->reserve_gib, left_out);
+    lot_json_open(&text, '{');
+    lot_json_member_integer(&text, "parameters", config->parameters);
+    lot_json_member_integer(&text, "bits", config->bits);
+    lot_json_member_integer(&text, "bytes_per_parameter", bytes_each);
+    lot_json_member_integer(&text, "weight_bytes", bytes);
+    lot_json_member_number(&text, "weight_gib", gib);
+    lot_json_member_number(&text, "weight_gb", lot_unit_in((double)bytes, LOT_UNIT_GB));
+    lot_json_member_number(&text, "assumed_reserve_gib", config->reserve_gib);
+    lot_json_member_number(&text, "total_gib", gib + config->reserve_gib);
+    lot_json_member_text(&text, "left_out", left_out);
+    lot_json_member_bool(&text, "predicts_fit", false);
+    lot_json_close(&text, '}');
+    return lot_json_print(&text, "the estimate", error);
 }
 
 static lot_status run(const void *options_given, lot_error *error)
@@ -70,10 +79,8 @@ static lot_status run(const void *options_given, lot_error *error)
         return lot_error_set(error, LOT_USAGE, "--parameters", 0,
                              "--parameters: %lld parameters of %lld bytes are more than 2^63 - 1 bytes",
                              (long long)config->parameters, (long long)bytes_each);
-    if (config->json) {
-        print_json(config, bytes_each, bytes);
-        return LOT_OK;
-    }
+    if (config->json)
+        return print_json(config, bytes_each, bytes, error);
     printf("weights   %lld bytes = %.4f GiB = %.4f GB (%lld bytes for each of %lld parameters)\n",
            (long long)bytes, lot_unit_in((double)bytes, LOT_UNIT_GIB),
            lot_unit_in((double)bytes, LOT_UNIT_GB), (long long)bytes_each, (long long)config->parameters);

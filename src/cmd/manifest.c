@@ -72,16 +72,6 @@ static void add_summary(lot_json_text *text, const char *folder, const lot_manif
     lot_json_string(text, summary->sha256);
 }
 
-static lot_status print_json(lot_json_text *text, lot_status status, lot_error *error)
-{
-    if (text->failed)
-        status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for JSON");
-    else
-        printf("%s\n", text->data);
-    lot_json_free(text);
-    return status;
-}
-
 static lot_status create(const manifest_config *config, lot_error *error)
 {
     lot_manifest_summary summary;
@@ -98,7 +88,7 @@ static lot_status create(const manifest_config *config, lot_error *error)
     lot_json_open(&text, '{');
     add_summary(&text, config->folder, &summary);
     lot_json_close(&text, '}');
-    return print_json(&text, LOT_OK, error);
+    return lot_json_print(&text, "the manifest", error);
 }
 
 static lot_status verify(const manifest_config *config, lot_error *error)
@@ -107,7 +97,7 @@ static lot_status verify(const manifest_config *config, lot_error *error)
     lot_json_text text = {0};
     const lot_manifest_listener printer = {.find = print_finding};
     const lot_manifest_listener writer = {.find = add_finding, .context = &text};
-    lot_status status;
+    lot_status status, printed;
 
     if (config->json) {
         lot_json_open(&text, '{');
@@ -128,7 +118,8 @@ static lot_status verify(const manifest_config *config, lot_error *error)
     lot_json_close(&text, ']');
     add_summary(&text, config->folder, &summary);
     lot_json_close(&text, '}');
-    return print_json(&text, status, error);
+    printed = lot_json_print(&text, "the findings", error);
+    return printed == LOT_OK ? status : printed;
 }
 
 static lot_status run(const void *options_given, lot_error *error)

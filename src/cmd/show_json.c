@@ -1,6 +1,5 @@
 #include "cmd/show_json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "analysis/summary.h"
@@ -122,10 +121,8 @@ lot_status lot_show_json(const lot_run *run, int64_t rank, bool every_row, lot_e
             status = add_rank(&text, run, i, every_row, error);
     lot_json_close(&text, ']');
     lot_json_close(&text, '}');
-    if (status == LOT_OK && text.failed)
-        status = lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the JSON of the run");
     if (status == LOT_OK)
-        printf("%s\n", text.data);
+        return lot_json_print(&text, "the run", error);
     lot_json_free(&text);
     return status;
 }

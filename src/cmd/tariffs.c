@@ -47,14 +47,16 @@ typedef struct fault_printer {
     const tariffs_config *config;
     FILE *out;
     int64_t count;
+    lot_json_text *json; /* of a check's answer; NULL: lines */
 } fault_printer;
 
 static void print_fault(void *context, int64_t line, const char *text)
 {
     fault_printer *printer = context;
+    lot_error ignored; /* the end tells that memory ran out */
 
-    if (printer->out == stdout && printer->config->json)
-        lot_tariffs_json_fault(stdout, printer->count, line, text);
+    if (printer->json != NULL)
+        (void)lot_tariffs_json_fault(printer->json, line, text, &ignored);
     else
         (void)fprintf(printer->out, "%s%s:%" PRId64 ": %s\n",
                       printer->out == stderr ? "gpulot tariffs: " : "", printer->config->file, line, text);
@@ -109,21 +111,27 @@ static void print_table(const char *file, const lot_catalogue *catalogue)
 static lot_status check(const tariffs_config *config, const lot_tariffs_columns *columns,
                         lot_catalogue *catalogue, lot_error *error)
 {
-    fault_printer printer = {.config = config, .out = stdout};
+    lot_json_text json = {0};
+    fault_printer printer = {.config = config, .out = stdout, .json = config->json ? &json : NULL};
     const lot_tariffs_reading reading = {.columns = columns, .fault = print_fault, .context = &printer};
-    lot_status status = lot_tariffs_read(config->file, &reading, catalogue, error);
+    lot_status status, printed = LOT_OK;
 
-    if (status != LOT_OK && printer.count == 0)
+    if (config->json)
+        lot_tariffs_json_begin(&json);
+    status = lot_tariffs_read(config->file, &reading, catalogue, error);
+    if (status != LOT_OK && printer.count == 0) {
+        lot_json_free(&json);
         return status;
+    }
     if (status == LOT_INPUT)
         error->text[0] = '\0';
     if (config->json)
-        lot_tariffs_json_verdict(stdout, config->file, printer.count, status == LOT_OK ? catalogue : NULL);
+        printed = lot_tariffs_json_end(&json, config->file, status == LOT_OK ? catalogue : NULL, error);
     else if (status == LOT_OK)
         printf("%s: %s, %s, no fault; SHA-256 %s\n", config->file,
                lot_count((int64_t)catalogue->tariff_count, "model").text,
                lot_count(catalogue->rows, "row").text, catalogue->sha256);
-    return status;
+    return printed == LOT_OK ? status : printed;
 }
 
 static lot_status list(const tariffs_config *config, const lot_tariffs_columns *columns,
@@ -136,7 +144,7 @@ static lot_status list(const tariffs_config *config, const lot_tariffs_columns *
     if (printer.count > 0)
         error->text[0] = '\0'; /* every fault is printed already */
     if (status == LOT_OK && config->json)
-        lot_tariffs_json_list(stdout, config->file, catalogue);
+        status = lot_tariffs_json_list(config->file, catalogue, error);
     else if (status == LOT_OK)
         print_table(config->file, catalogue);
     return status;

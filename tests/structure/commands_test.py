@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What holds for every command: --help, refusals, full standard output, and that none but measure loads a module."""
+import json
 import os
 import pathlib
 import re
@@ -8,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from project import PROGRAM, SOURCE, commands, options_of, run
+from project import BUILD, PROGRAM, SOURCE, commands, options_of, run
 
 # What opens an archive or a catalogue is called with one that is not there: what is loaded is loaded before that.
 HARMLESS = {
@@ -36,6 +37,11 @@ def loaded(arguments):
         return "".join(p.read_text(errors="replace") for p in pathlib.Path(folder).glob("loader.*"))
 
 
+def blanks_outside_texts(json_text):
+    """What stands between the texts of a JSON document and is blank or a line break."""
+    return re.findall(r"\s", re.sub(r'"(?:[^"\\]|\\.)*"', "", json_text))
+
+
 class EveryCommand(unittest.TestCase):
     def test_help(self):
         for command in commands():
@@ -61,6 +67,28 @@ class EveryCommand(unittest.TestCase):
                 done = subprocess.run([PROGRAM, command, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=60)
                 self.assertEqual(3, done.returncode)
                 self.assertIn(b"standard output", done.stderr)
+
+    def test_json_is_one_line(self):
+        """One layout for all: no blank and no line break but the last; export prints a record a line."""
+        with tempfile.TemporaryDirectory() as folder:
+            archive = f"{folder}/a.h5"
+            subprocess.run([f"{BUILD}/tests/sample_archive", archive, "2", "3"], check=True, timeout=60)
+            shown = {**HARMLESS, "show": [archive], "check": [archive], "compare": [archive, archive],
+                     "export": [archive, "--format", "json", "--rank", "0"], "manifest": ["create", folder]}
+            for command in commands():
+                if command in ("measure", "recover", "baseline"):
+                    continue
+                with self.subTest(command=command):
+                    extra = [] if command == "export" else ["--json"]
+                    text = run(command, *shown[command], *extra).stdout
+                    json.loads(text)
+                    self.assertEqual(["\n"], blanks_outside_texts(text))
+            text = run("tariffs", "check", archive, "--json").stdout
+            self.assertGreater(len(json.loads(text)["faults"]), 0)
+            self.assertEqual(["\n"], blanks_outside_texts(text))
+            lines = run("export", archive, "--format", "json").stdout.splitlines()
+            self.assertEqual(["[", "]"], [lines[0], lines[-1]])
+            self.assertEqual([0, 1], [json.loads(line.rstrip(","))["identity"]["rank"] for line in lines[1:-1]])
 
     def test_none_but_measure_loads_a_module(self):
         for command in commands():
