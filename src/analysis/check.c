@@ -160,10 +160,50 @@ static void judge(lot_case *c)
     }
 }
 
-static void conclude(const lot_case *c)
-{
-    lot_check_result *r = c->result;
+/* A device of the result with the place that it was judged in. */
+typedef struct placed {
+    lot_checked_device device;
+    size_t was;
+} placed;
 
+static int by_rank(const void *a, const void *b)
+{
+    const lot_checked_device *x = &((const placed *)a)->device;
+    const lot_checked_device *y = &((const placed *)b)->device;
+
+    return x->archive != y->archive ? (x->archive > y->archive) - (x->archive < y->archive)
+                                    : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* They were judged in an order that ranks do not decide; a reader looks for them by archive and rank. False
+ * without memory. */
+static bool sort_by_rank(lot_check_result *r)
+{
+    placed *list = calloc(r->device_count + 1, sizeof *list);
+    size_t *place = calloc(r->device_count + 1, sizeof *place);
+    const bool good = list != NULL && place != NULL;
+
+    for (size_t i = 0; good && i < r->device_count; i++)
+        list[i] = (placed){r->devices[i], i};
+    if (good)
+        qsort(list, r->device_count, sizeof *list, by_rank);
+    for (size_t i = 0; good && i < r->device_count; i++) {
+        r->devices[i] = list[i].device;
+        place[list[i].was] = i;
+    }
+    for (size_t i = 0; good && i < r->finding_count; i++)
+        if (r->findings[i].device != LOT_NO_DEVICE_INDEX)
+            r->findings[i].device = place[r->findings[i].device];
+    free(list);
+    free(place);
+    return good;
+}
+
+/* False without memory. */
+static bool conclude(lot_check_result *r)
+{
+    if (!sort_by_rank(r))
+        return false;
     if (r->finding_count > 0)
         qsort(r->findings, r->finding_count, sizeof *r->findings, by_finding);
     r->all_ok = r->device_count > 0 && r->missing == 0;
@@ -171,6 +211,7 @@ static void conclude(const lot_case *c)
         r->archives[r->devices[i].archive].good += r->devices[i].verdicts == 0;
         r->all_ok = r->all_ok && r->devices[i].verdicts == 0;
     }
+    return true;
 }
 
 /* A recovered run has no elapsed time of its own; the longest rank's is the least that it took. */
@@ -275,12 +316,12 @@ lot_status lot_check(const lot_observed_run *runs, size_t count, const lot_check
         describe_runs(&c);
         judge(&c);
     }
+    c.no_memory = c.no_memory || !conclude(&made);
     if (c.no_memory) {
         lot_check_result_free(&made);
         status = lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory to check %s",
                                lot_count((int64_t)c.count, "rank").text);
     } else {
-        conclude(&c);
         *result = made;
     }
     free(c.gpus);
