@@ -291,6 +291,7 @@ static void finish_lost(reading *r, int64_t rank)
          "the rank ended without a record of its end");
     (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_LOST));
     lot_record_count(record);
+    lot_record_count_digests(record);
 }
 
 lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_record *record, lot_error *error)

@@ -58,12 +58,24 @@ static void judge_repeats(lot_case *c, size_t gpu)
         missing(c, gpu, "warm_forward", "repeats", "no repeat was measured");
 }
 
+static bool any_row_digested(const lot_observation *seen)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->series[i].digested_rows > 0)
+            return true;
+    return false;
+}
+
 static void judge_verification(lot_case *c, size_t gpu)
 {
     const lot_verification *v = &c->gpus[gpu].head->verification;
 
     if (v->passes <= 0 || v->digest[0] == '\0')
-        missing(c, gpu, "", "digest", "no output was digested");
+        missing(
+            c, gpu, "", "digest",
+            any_row_digested(c->gpus[gpu].seen)
+                ? "outputs were digested, but the record does not tell how many passes or the first digest"
+                : "no output was digested");
     if (v->reference_rows <= 0 || v->reference_passed == LOT_NULL_BOOL)
         missing(c, gpu, "", "reference", "no output row was compared with the float64 reference");
 }

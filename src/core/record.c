@@ -204,6 +204,32 @@ static const char *last_schedule(const lot_record *record)
     return "";
 }
 
+void lot_record_count_digests(lot_record *record)
+{
+    lot_verification *v = &record->head.verification;
+    bool finite = true;
+
+    if (v->digest[0] != '\0')
+        return;
+    for (size_t i = 0; i < record->phase_count; i++) {
+        const lot_phase *row = &record->phases[i];
+
+        if (row->digest[0] == '\0' || row->digests_differing < 0 || row->passes < 0)
+            continue;
+        if (v->digest[0] == '\0') {
+            if (row->digests_differing > 0) /* its digest is not the first pass's */
+                continue;
+            memcpy(v->digest, row->digest, sizeof v->digest);
+            v->passes = v->digests_differing = 0;
+        }
+        v->passes += row->passes;
+        v->digests_differing += row->digests_differing;
+        finite = finite && row->finite == 1;
+    }
+    if (v->digest[0] != '\0' && finite)
+        v->nonfinite_passes = 0;
+}
+
 void lot_record_count(lot_record *record)
 {
     lot_outcome *outcome = &record->head.outcome;

@@ -237,6 +237,11 @@ lot_difference *lot_record_add_difference(lot_record *record);
 /* Notes an error: appended to the errors, and the first one also in the outcome. */
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error);
 
+/* Where the verification has no digest, fills it from those of the phase rows, as far as these tell: the
+ * first pass's digest, the passes that were digested, those that differ from it, and 0 passes that are not
+ * finite where all were. For a rank that could not do so itself at its end. */
+void lot_record_count_digests(lot_record *record);
+
 /* Fills the outcome's counts and medians from the phase rows; the medians are of the last schedule's warm
  * rows. */
 void lot_record_count(lot_record *record);

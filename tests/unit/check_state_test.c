@@ -49,6 +49,39 @@ static void not_measured(void **state)
     EXPECT(&run, BIT(NOT_MEASURED), BIT(NOT_MEASURED), BIT(NOT_MEASURED), BIT(NOT_MEASURED));
 }
 
+/* Whether a finding of that measure says so. */
+static bool says(const lot_check_result *r, const char *measure, const char *text)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (strcmp(r->findings[i].measure, measure) == 0 && strstr(r->findings[i].text, text) != NULL)
+            return true;
+    return false;
+}
+
+/* "No output was digested" only where no row carries a digest either. */
+static void undigested_only_where_true(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    set_status(&run, 1, LOT_LOST);
+    run.devices[1].verification.digest[0] = '\0';
+    check_with(&run, &plain, &r);
+    assert_true(says(&r, "digest", "outputs were digested"));
+    assert_false(says(&r, "digest", "no output was digested"));
+    lot_check_result_free(&r);
+    for (size_t i = run.first_phase[1]; i < run.first_phase[2]; i++) {
+        run.phases[i].digest[0] = '\0';
+        run.phases[i].digests_differing = LOT_NULL_I64;
+    }
+    check_with(&run, &plain, &r);
+    assert_true(says(&r, "digest", "no output was digested"));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 static void zero_repeats(void **state)
 {
     lot_run run;
@@ -95,9 +128,10 @@ static void ranks_without_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_of_its_own), cmocka_unit_test(failed_and_lost),
-        cmocka_unit_test(not_measured),      cmocka_unit_test(zero_repeats),
-        cmocka_unit_test(nothing_known),     cmocka_unit_test(ranks_without_record),
+        cmocka_unit_test(faults_of_its_own),    cmocka_unit_test(failed_and_lost),
+        cmocka_unit_test(not_measured),         cmocka_unit_test(undigested_only_where_true),
+        cmocka_unit_test(zero_repeats),         cmocka_unit_test(nothing_known),
+        cmocka_unit_test(ranks_without_record),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,46 @@ static void test_lost_and_missing(void **state)
     assert_string_equal(s.status[3], "lost");
 }
 
+/* What a rank begins with: nothing is verified yet. Its rows tell what it had digested. */
+static void test_digests_of_a_lost_rank(void **state)
+{
+    lot_spool *spool = NULL;
+    lot_record record, fresh, read;
+    lot_error error = {0};
+
+    (void)state;
+    sample_record(&record, 0, 1, 3);
+    lot_record_init(&fresh);
+    record.head.verification = fresh.head.verification;
+    assert_int_equal(lot_spool_open(folder, 0, &spool, &error), LOT_OK);
+    assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
+    for (size_t i = 0; i < record.phase_count; i++) {
+        lot_phase *row = &record.phases[i];
+
+        row->digest[0] = '\0';
+        row->digests_differing = row->finite = -1;
+        if (row->passes > 0) {
+            sample_text(row->digest, sizeof row->digest, "00000000000000aa");
+            row->digests_differing = 0;
+            row->finite = 1;
+        }
+        if (i == 5) { /* the second repeat */
+            sample_text(row->digest, sizeof row->digest, "00000000000000bb");
+            row->digests_differing = 1;
+        }
+        assert_int_equal(lot_spool_phase(spool, row, &error), LOT_OK);
+    }
+    lot_spool_close(spool, false);
+    assert_int_equal(lot_spool_read_rank(folder, 0, &read, &error), LOT_OK);
+    assert_string_equal(read.head.verification.digest, "00000000000000aa");
+    assert_int_equal(read.head.verification.passes, 1 + 2 + 3); /* cold, warm-up, repeats */
+    assert_int_equal(read.head.verification.digests_differing, 1);
+    assert_int_equal(read.head.verification.nonfinite_passes, 0);
+    assert_int_equal(read.head.verification.passed, LOT_NULL_BOOL);
+    lot_record_free(&read);
+    lot_record_free(&record);
+}
+
 static void test_two_runs_are_told_apart(void **state)
 {
     lot_error error = {0};
@@ -307,9 +347,11 @@ int main(void)
         cmocka_unit_test(test_tariff),
     };
     const struct CMUnitTest apart[] = {cmocka_unit_test(test_several_folders)};
+    const struct CMUnitTest digests[] = {cmocka_unit_test(test_digests_of_a_lost_rank)};
     const struct CMUnitTest unreadable[] = {cmocka_unit_test(test_an_unreadable_file)};
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder) +
            cmocka_run_group_tests(apart, make_folder, remove_folder) +
+           cmocka_run_group_tests(digests, make_folder, remove_folder) +
            cmocka_run_group_tests(unreadable, make_folder, remove_folder);
 }
