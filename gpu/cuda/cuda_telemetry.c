@@ -149,19 +149,31 @@ static const char *const cumulative_fields[CUMULATIVE] = {
     [ECC_CORRECTED] = "telemetry.ecc_corrected",
     [ECC_UNCORRECTED] = "telemetry.ecc_uncorrected"};
 
+static void number_throttles(lot_sensors *sensors)
+{
+    static const unsigned fields[THROTTLES] = {[SW_POWER_CAP] = LOT_NVML_FIELD_SW_POWER_CAP,
+                                               [SW_THERMAL] = LOT_NVML_FIELD_SW_THERMAL,
+                                               [HW_THERMAL] = LOT_NVML_FIELD_HW_THERMAL,
+                                               [HW_POWER_BRAKE] = LOT_NVML_FIELD_HW_POWER_BRAKE,
+                                               [SYNC_BOOST] = LOT_NVML_FIELD_SYNC_BOOST};
+    char version[32] = "";
+
+    (void)lot_nvml_driver_version(sensors->nvml, version, sizeof version);
+    memcpy(sensors->throttle_fields, fields, sizeof fields);
+    if (!lot_nvml_first_numbers(version))
+        return;
+    for (int i = SW_THERMAL; i <= HW_POWER_BRAKE; i++)
+        sensors->throttle_fields[i] -= LOT_NVML_FIELD_RENUMBERED_BY;
+}
+
 static void read_throttles(const lot_sensors *sensors, lot_cumulative *read, lot_absences *absences)
 {
-    static const unsigned ids[THROTTLES] = {[SW_POWER_CAP] = LOT_NVML_FIELD_SW_POWER_CAP,
-                                            [SW_THERMAL] = LOT_NVML_FIELD_SW_THERMAL,
-                                            [HW_THERMAL] = LOT_NVML_FIELD_HW_THERMAL,
-                                            [HW_POWER_BRAKE] = LOT_NVML_FIELD_HW_POWER_BRAKE,
-                                            [SYNC_BOOST] = LOT_NVML_FIELD_SYNC_BOOST};
     lot_nvml_field fields[THROTTLES];
     int result;
 
     memset(fields, 0, sizeof fields);
     for (int i = 0; i < THROTTLES; i++)
-        fields[i].field_id = ids[i];
+        fields[i].field_id = sensors->throttle_fields[i];
     result = lot_nvml_fields(sensors->nvml, sensors->gpu, fields, THROTTLES);
     for (int i = 0; i < THROTTLES; i++)
         if (result != LOT_NVML_SUCCESS || !lot_nvml_field_value(&fields[i], &read->value[i])) {
@@ -307,6 +319,7 @@ lot_status lot_sensors_open(const lot_device_facts *identity, lot_sensors **sens
         made->nvml = NULL;
         return LOT_OK;
     }
+    number_throttles(made);
     /* Now, while every process in the list is somebody else's: in a container our own number may differ. */
     made->foreign_result = lot_nvml_foreign(made->nvml, LOT_NVML_PROCESSES, made->own, &made->foreign);
     return LOT_OK;

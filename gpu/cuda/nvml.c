@@ -180,6 +180,15 @@ int lot_nvml_fields(lot_nvml *nvml, lot_nvml_device device, lot_nvml_field *fiel
     CALL(nvml, LOT_NVML_FIELDS, form, (device, count, fields));
 }
 
+bool lot_nvml_first_numbers(const char *driver_version)
+{
+    unsigned release = 0, update = 0;
+
+    if (sscanf(driver_version, "%u.%u", &release, &update) != 2)
+        return false;
+    return release >= 575 && (release < 580 || (release == 580 && update < 82));
+}
+
 bool lot_nvml_field_value(const lot_nvml_field *field, uint64_t *value)
 {
     enum { REAL, U32, LONG, U64, I64, I32, U16 };

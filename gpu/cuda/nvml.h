@@ -29,15 +29,22 @@ enum { LOT_NVML_CLOCK_SM = 1, LOT_NVML_CLOCK_MEMORY = 2 };
 enum { LOT_NVML_CORRECTED = 0, LOT_NVML_UNCORRECTED = 1 };
 enum { LOT_NVML_VOLATILE = 0, LOT_NVML_AGGREGATE = 1 };
 
-/* Field numbers for lot_nvml_fields. The throttle fields are nanoseconds since the driver was loaded. */
+/* Field numbers for lot_nvml_fields. The throttle fields are nanoseconds since the driver was loaded. Three
+ * of them came with release 575 and were renumbered in 580.82, where the older numbers became power
+ * smoothing's again: nvml.h of CUDA 12.9 and 13.0.0 says 251 and following, that of 13.0.2 and later 269 and
+ * following. */
 enum {
     LOT_NVML_FIELD_SW_POWER_CAP = 74,
     LOT_NVML_FIELD_SYNC_BOOST = 76,
     LOT_NVML_FIELD_MEMORY_TEMPERATURE = 82,
     LOT_NVML_FIELD_SW_THERMAL = 269,
     LOT_NVML_FIELD_HW_THERMAL = 270,
-    LOT_NVML_FIELD_HW_POWER_BRAKE = 271
+    LOT_NVML_FIELD_HW_POWER_BRAKE = 271,
+    LOT_NVML_FIELD_RENUMBERED_BY = 18 /* less than these three, before 580.82 */
 };
+
+/* Whether a driver of that version ("580.65.06") knows the three fields under their first numbers. */
+bool lot_nvml_first_numbers(const char *driver_version);
 
 /* nvmlFieldValue_t */
 typedef struct lot_nvml_field {

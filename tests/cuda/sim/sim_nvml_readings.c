@@ -2,6 +2,7 @@
  * the work that this process gave the device, and with nothing else. */
 #include "sim_nvml.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SM_CLOCK_MHZ     1500
@@ -14,6 +15,11 @@
 /* The throttle fault's reasons as bits of the clock event mask and as numbers of cumulative fields. */
 static const uint64_t reason_bits[SIM_THROTTLE_COUNT] = {0x4, 0x20, 0x40, 0x80, 0x10};
 static const unsigned reason_fields[SIM_THROTTLE_COUNT] = {74, 269, 270, 271, 76};
+
+/* What drivers from 575 to 580.81 call them, by nvml.h of CUDA 12.9 and 13.0.0. There 269 to 271 are power
+ * smoothing's, which stand still; drivers before 575 have none of the three. */
+static const unsigned first_reason_fields[SIM_THROTTLE_COUNT] = {74, 251, 252, 253, 76};
+static const unsigned early_reason_fields[SIM_THROTTLE_COUNT] = {74, 0, 0, 0, 76};
 
 static const sim_fault *throttle_of(int gpu)
 {
@@ -243,14 +249,32 @@ static void give_u64(field_value *field, unsigned long long value)
     field->value.u64 = value;
 }
 
+/* The throttle counters' numbers in the driver that `nvml-version` feigns; without it, in a new one. */
+static const unsigned *fields_of_driver(void)
+{
+    const sim_fault *feigned = sim_fault_find(SIM_FAULT_NVML_VERSION, -1, NULL);
+    unsigned release = 600, update = 0;
+
+    if (feigned != NULL && sscanf(feigned->text, "%u.%u", &release, &update) != 2)
+        release = 600; /* no version at all */
+    if (release < 575)
+        return early_reason_fields;
+    return release < 580 || (release == 580 && update < 82) ? first_reason_fields : reason_fields;
+}
+
 static void read_field(field_value *field, int gpu)
 {
     const sim_fault *throttle = throttle_of(gpu);
     const double busy = activity_of(gpu).busy_seconds;
+    const unsigned *fields = fields_of_driver();
 
     field->result = NVML_OK;
+    if (fields == first_reason_fields && field->field >= 269 && field->field <= 271) {
+        give_u32(field, 3);
+        return;
+    }
     for (int i = 0; i < SIM_THROTTLE_COUNT; i++) {
-        if (field->field == reason_fields[i]) {
+        if (field->field == fields[i]) {
             const bool counts = throttle != NULL && throttle->reason == i;
 
             give_u64(field, counts ? (unsigned long long)(busy * throttle->share * 1e9) : 0);
