@@ -5,8 +5,8 @@
  * is its BIAS epilogue. Its GELU is the tanh form; the erf form is a kernel of our own on the finished
  * product.
  *
- * Sums are float32 whatever the dtype: split sums may be reduced in place or in float32, never in the
- * output's type. */
+ * Sums are float32 whatever the dtype: the parts of a split sum are added in float32, never in the output's
+ * type, which reduction in place would do too. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +101,7 @@ static lot_status set_preference(const lot_device *device, cublasLtMatmulPrefere
                                  lot_error *error)
 {
     const uint64_t most = workspace_most(device);
-    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_INPLACE |
-                                CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     lot_status status =
         LOT_BLAS(device, error,
                  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -132,8 +131,8 @@ static lot_status search(lot_device *device, const lot_plan *plan, int wanted,
                                                          plan->input, plan->output, plan->output, preference,
                                                          wanted, results, found));
     while (status == LOT_OK && *found > 0 && results[*found - 1].state != CUBLAS_STATUS_SUCCESS)
-        --*found; /* only those in front can be used */
-    if (status == LOT_OK && *found < 1)
+        --*found;                                                      /* only those in front can be used */
+    if (status == LOT_UNSUPPORTED || (status == LOT_OK && *found < 1)) /* it may say so in either way */
         status = lot_error_set(error, LOT_UNSUPPORTED, "cublasLtMatmulAlgoGetHeuristic", 0,
                                "cuBLASLt has no algorithm for %lld x %lld x %lld in %s on this device",
                                (long long)plan->linear.rows, (long long)plan->linear.in_features,

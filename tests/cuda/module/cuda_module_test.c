@@ -22,7 +22,7 @@ static int set_up_tuned(void **state)
 {
     fixture *f = fixture_load();
 
-    fixture_open(f, 4, 0);
+    fixture_open(f, 8, 0);
     *state = f;
     return 0;
 }
@@ -530,7 +530,7 @@ static void test_tuning_times_candidates(void **state)
     WORKS(f, f->module->counters(f->device, &before, &f->error));
     WORKS(f, f->module->plan(f->device, &made.linear, &plan, &facts, &f->error));
     WORKS(f, f->module->counters(f->device, &after, &f->error));
-    assert_true(facts.candidates_timed >= 1 && facts.candidates_timed <= 4);
+    assert_true(facts.candidates_timed >= 1 && facts.candidates_timed <= (simulated() ? 4 : 8));
     if (facts.workspace_bytes == 0)
         assert_int_equal(after.allocated_bytes, before.allocated_bytes);
     else
@@ -540,6 +540,48 @@ static void test_tuning_times_candidates(void **state)
     f->module->plan_free(f->device, plan);
     f->module->plan_free(f->device, NULL);
     free_layer(f, &made);
+}
+
+/* Whatever is found fastest, its partial sums are added in float32: in place and in the output's type are the
+ * library's numbers 1 and 4. */
+static void test_sums_stay_float32(void **state)
+{
+    static const int64_t shapes[][3] = {{8, 4096, 64}, {32, 64, 64}, {1, 8192, 16}};
+    fixture *f = *state;
+
+    for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++)
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            const lot_linear linear = {.rows = shapes[i][0],
+                                       .in_features = shapes[i][1],
+                                       .out_features = shapes[i][2],
+                                       .dtype = (lot_dtype)dtype};
+            lot_plan *plan = NULL;
+            lot_plan_facts facts;
+            long long parts = -1, reduction = -1;
+
+            WORKS(f, f->module->plan(f->device, &linear, &plan, &facts, &f->error));
+            assert_int_equal(
+                sscanf(strstr(facts.algorithm, "split-k"), "split-k %lld reduction %lld", &parts, &reduction),
+                2);
+            assert_true(reduction <= 0 || reduction == 2);
+            f->module->plan_free(f->device, plan);
+        }
+}
+
+/* Nothing that has algorithms for it: the message says for what. */
+static void test_no_algorithm_names_the_shape(void **state)
+{
+    fixture *f = *state;
+    const lot_linear linear = {
+        .rows = (int64_t)1 << 33, .in_features = 16, .out_features = 8, .dtype = LOT_BFLOAT16};
+    lot_plan *plan = NULL;
+    lot_plan_facts facts;
+
+    if (!simulated())
+        return; /* a library may have some */
+    assert_int_equal(f->module->plan(f->device, &linear, &plan, &facts, &f->error), LOT_UNSUPPORTED);
+    assert_string_equal(f->error.text,
+                        "cuBLASLt has no algorithm for 8589934592 x 16 x 8 in bfloat16 on this device");
 }
 
 /* ---- counters, time, telemetry ---- */
@@ -691,6 +733,8 @@ int main(void)
         WITH_DEVICE(test_emulation_is_named),
         WITH_DEVICE(test_same_bits_every_time),
         cmocka_unit_test_setup_teardown(test_tuning_times_candidates, set_up_tuned, tear_down),
+        cmocka_unit_test_setup_teardown(test_sums_stay_float32, set_up_tuned, tear_down),
+        WITH_DEVICE(test_no_algorithm_names_the_shape),
         WITH_DEVICE(test_counters_and_peaks),
         WITH_DEVICE(test_out_of_memory_names_both_sizes),
         WITH_DEVICE(test_timer),

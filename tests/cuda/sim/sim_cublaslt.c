@@ -516,8 +516,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     product.workspace_bytes = workspace_bytes;
     memcpy(&product.alpha, alpha, sizeof product.alpha);
     memcpy(&product.beta, beta, sizeof product.beta);
-    product.algorithm =
-        algorithm != NULL ? lt_algorithm_of(algorithm) : lt_algorithm_at(LT_ALGORITHM_COUNT - 1);
+    product.algorithm = algorithm != NULL ? lt_algorithm_of(algorithm) : lt_algorithm_at(LT_ALGORITHM_ANY);
     if (product.algorithm == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     status = lt_product_shape(&product, &shape);

@@ -96,6 +96,12 @@ static bool layout_fits(const lt_layout *layout)
            layout->leading >= (int64_t)layout->rows;
 }
 
+/* Kernels count rows and columns in 32 bits. */
+static bool countable(lt_shape shape)
+{
+    return shape.m <= INT32_MAX && shape.n <= INT32_MAX && shape.k <= INT32_MAX;
+}
+
 /* Which arithmetic which device has. */
 static bool device_computes(const lt_product *product)
 {
@@ -143,8 +149,9 @@ cublasStatus_t lt_product_shape(const lt_product *product, lt_shape *shape)
         return CUBLAS_STATUS_INVALID_VALUE;
     if ((product->operation.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0 && product->operation.bias == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return arithmetic_known(product) && device_computes(product) ? CUBLAS_STATUS_SUCCESS
-                                                                 : CUBLAS_STATUS_NOT_SUPPORTED;
+    return countable(*shape) && arithmetic_known(product) && device_computes(product)
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 /* The slower of arithmetic and memory; half types run at the full rate, TF32 at half, float at an eighth. */
@@ -256,11 +263,22 @@ static void finish_column(const lt_product *p, const gemm_memory *memory, const 
     }
 }
 
+/* A value as it comes back from memory of the output's type. */
+static float through_output(const lt_product *p, float value)
+{
+    char stored[sizeof value];
+
+    store_element(stored, p->d.type, 0, value);
+    return load_element(stored, p->d.type, 0);
+}
+
 /* Each part of the sum over k on its own, then added: as a split sum is on a GPU. */
 static void compute(const lt_product *p, lt_shape shape, const gemm_memory *memory, float *a, float *b,
                     float *sums)
 {
     const bool tf32 = p->operation.compute_type == CUBLAS_COMPUTE_32F_FAST_TF32;
+    const bool narrow = p->algorithm->reduction == CUBLASLT_REDUCTION_SCHEME_INPLACE ||
+                        p->algorithm->reduction == CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     const size_t parts = (size_t)p->algorithm->split_k;
     const size_t step = (shape.k + parts - 1) / parts;
 
@@ -275,7 +293,8 @@ static void compute(const lt_product *p, lt_shape shape, const gemm_memory *memo
             memset(part, 0, shape.m * sizeof *part);
             accumulate(part, a, b + column * shape.k, shape.m, first, last);
             for (size_t i = 0; i < shape.m; i++)
-                sums[i] += part[i];
+                sums[i] =
+                    narrow ? through_output(p, sums[i] + through_output(p, part[i])) : sums[i] + part[i];
         }
         finish_column(p, memory, sums, shape.m, column);
     }

@@ -81,7 +81,8 @@ cublasStatus_t lt_product_shape(const lt_product *product, lt_shape *shape);
 /* The algorithm behind the library's 64 bytes, NULL where they are none of it; and the other way round. */
 const lt_algorithm *lt_algorithm_of(const cublasLtMatmulAlgo_t *bytes);
 void lt_algorithm_write(int index, cublasLtMatmulAlgo_t *bytes);
-#define LT_ALGORITHM_COUNT 4
+#define LT_ALGORITHM_COUNT 6
+#define LT_ALGORITHM_ANY   3 /* takes every product */
 const lt_algorithm *lt_algorithm_at(int index);
 
 /* Workspace that an algorithm needs for a product. */
