@@ -38,7 +38,7 @@ static inline fixture *fixture_load(void)
     fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
-    assert_int_equal(setenv("GPULOT_MODULE_DIR", TEST_MODULE_DIR, 1), 0);
+    assert_int_equal(setenv("GPULOT_MODULE_DIR", TEST_MODULE_DIR, 0), 0);
     WORKS(f, lot_loader_load("cuda", &f->module, &f->error));
     return f;
 }

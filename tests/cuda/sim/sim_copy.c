@@ -147,7 +147,12 @@ cudaError_t cudaMallocHost(void **pointer, size_t size)
 
 cudaError_t cudaHostAlloc(void **pointer, size_t size, unsigned int flags)
 {
-    (void)flags;
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+
+    if ((flags & ~known) != 0) {
+        sim_lock();
+        return sim_leave(cudaErrorInvalidValue);
+    }
     return host_alloc(__func__, pointer, size);
 }
 

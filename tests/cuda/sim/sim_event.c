@@ -17,10 +17,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
     sim_device *device;
     const cudaError_t error = sim_enter(__func__, &device);
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     sim_event *made;
 
-    if (error != cudaSuccess)
-        return sim_leave(error);
+    if (error != cudaSuccess || (flags & ~known) != 0)
+        return sim_leave(error != cudaSuccess ? error : cudaErrorInvalidValue);
     made = calloc(1, sizeof *made);
     if (made == NULL)
         abort();
@@ -127,7 +128,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     if (error != cudaSuccess)
         return sim_leave(error);
     if (!is_event(start) || !is_event(end) || start->wanted == 0 || end->wanted == 0 ||
-        ((start->flags | end->flags) & cudaEventDisableTiming) != 0)
+        start->device != end->device || ((start->flags | end->flags) & cudaEventDisableTiming) != 0)
         return sim_leave(cudaErrorInvalidResourceHandle);
     if (start->done < start->wanted || end->done < end->wanted)
         return sim_leave_quietly(cudaErrorNotReady);

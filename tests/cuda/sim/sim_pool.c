@@ -157,6 +157,18 @@ static cudaError_t enter_pools(const char *call, sim_device **device)
 
 /* ---- the API ---- */
 
+/* As driver_types.h has them: a device's pinned memory, for no other process, and nothing in the rest. */
+static bool properties_fit(const struct cudaMemPoolProps *properties)
+{
+    for (size_t i = 0; i < sizeof properties->reserved; i++)
+        if (properties->reserved[i] != 0)
+            return false;
+    return properties->location.type == cudaMemLocationTypeDevice &&
+           properties->allocType == cudaMemAllocationTypePinned &&
+           properties->handleTypes == cudaMemHandleTypeNone && properties->usage == 0 &&
+           properties->win32SecurityAttributes == NULL;
+}
+
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
 {
     sim_device *device;
@@ -166,8 +178,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
     if (error != cudaSuccess)
         return sim_leave(error);
     home = sim_device_at(properties->location.id);
-    if (properties->location.type != cudaMemLocationTypeDevice || home == NULL ||
-        properties->allocType != cudaMemAllocationTypePinned)
+    if (home == NULL || !properties_fit(properties))
         return sim_leave(cudaErrorInvalidValue);
     error = sim_device_ready(home);
     if (error == cudaSuccess)

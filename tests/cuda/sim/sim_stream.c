@@ -301,8 +301,10 @@ cudaError_t sim_stream_put_wait(sim_stream *stream, sim_event *event)
 static cudaError_t create(const char *call, cudaStream_t *stream, unsigned flags, int priority)
 {
     sim_device *device;
-    const cudaError_t error = sim_enter(call, &device);
+    cudaError_t error = sim_enter(call, &device);
 
+    if (error == cudaSuccess && (flags & ~(unsigned)cudaStreamNonBlocking) != 0)
+        error = cudaErrorInvalidValue;
     if (error == cudaSuccess)
         *stream = new_stream(device, flags, priority);
     if (error == cudaSuccess)

@@ -48,6 +48,41 @@ static void wrong_use(void)
     OK(cudaGetLastError()); /* reading clears it */
 }
 
+/* Flags and properties that the runtime does not know are refused, not overlooked. */
+static void wrong_flags(void)
+{
+    struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+                                          .location = {.type = cudaMemLocationTypeDevice}};
+    struct cudaMemPoolProps wrong = properties;
+    cudaMemPool_t pool = NULL;
+    cudaStream_t stream = NULL;
+    cudaEvent_t event = NULL, elsewhere = NULL;
+    void *host = NULL;
+    float milliseconds;
+
+    OK(cudaMemPoolCreate(&pool, &properties));
+    OK(cudaMemPoolDestroy(pool));
+    wrong.reserved[7] = 1;
+    EXPECT(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &wrong));
+    wrong = properties;
+    wrong.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    EXPECT(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &wrong));
+    wrong = properties;
+    wrong.location.id = 2;
+    EXPECT(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &wrong));
+    EXPECT(cudaErrorInvalidValue, cudaStreamCreateWithFlags(&stream, 2));
+    EXPECT(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, 8));
+    EXPECT(cudaErrorInvalidValue, cudaHostAlloc(&host, 8, 8));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    OK(cudaEventRecord(event, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaSetDevice(1));
+    OK(cudaEventCreateWithFlags(&elsewhere, cudaEventDefault));
+    OK(cudaEventRecord(elsewhere, NULL));
+    OK(cudaDeviceSynchronize());
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&milliseconds, event, elsewhere));
+}
+
 static void overrun(void)
 {
     int *values = NULL;
@@ -227,6 +262,7 @@ static void leaves_nothing(void)
 
 const sim_case memory_cases[] = {{"copies", copies},
                                  {"wrong_use", wrong_use},
+                                 {"wrong_flags", wrong_flags},
                                  {"overrun", overrun},
                                  {"small_overrun", small_overrun},
                                  {"use_after_free", use_after_free},
