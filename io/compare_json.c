@@ -21,6 +21,7 @@ static void write_drift(lot_json_text *t, const lot_drift *d)
     lot_json_member_bool(t, "judged", d->judged);
     lot_json_member_bool(t, "beyond_noise", d->beyond_noise);
     lot_json_member_bool(t, "tolerated", d->tolerated);
+    lot_json_member_bool(t, "blind", d->blind);
     lot_json_close(t, '}');
 }
 
@@ -57,6 +58,8 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
     lot_json_member_number(&t, "tolerance", result->tolerance);
     lot_json_member_number(&t, "level", result->level);
     lot_json_member_number(&t, "interval_level", result->interval_level);
+    lot_json_member_number(&t, "archive_degrees_of_freedom", result->archive_dof);
+    lot_json_member_number(&t, "noise_factor", result->noise_factor);
     lot_json_key(&t, "changes");
     lot_json_open(&t, '[');
     for (size_t i = 0; i < result->change_count; i++)

@@ -276,6 +276,11 @@ lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_bas
     return status;
 }
 
+double lot_baseline_dof(const lot_baseline *baseline, size_t devices)
+{
+    return baseline->archives > 1 ? (double)(baseline->archives - 1) * (double)devices : NAN;
+}
+
 lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error)
 {
     return baseline->device_count > 0

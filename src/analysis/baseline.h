@@ -15,6 +15,12 @@ lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_bas
 /* LOT_INPUT where no GPU of it can be recognised: nothing can be compared with it. */
 lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error);
 
+/* With fewer degrees of freedom the noise between archives is not known. */
+#define LOT_BASELINE_LEAST_DOF 2
+
+/* Degrees of freedom of the noise between the archives, over so many of its GPUs; NaN with one archive. */
+double lot_baseline_dof(const lot_baseline *baseline, size_t devices);
+
 /* Says whether two heads can be set against each other: LOT_INPUT names what differs in the work. */
 lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_head *b, lot_error *error);
 

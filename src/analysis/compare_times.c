@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/baseline.h"
 #include "analysis/comparing.h"
 #include "analysis/judge.h"
 #include "analysis/spread.h"
@@ -20,9 +21,6 @@ typedef const lot_baseline_series series;
 /* An interval that covers less is shown, but nothing is concluded from it. */
 #define LEAST_COVERAGE 0.95
 
-/* With fewer degrees of freedom the noise between archives is not known. */
-#define LEAST_DOF 2
-
 /* Noise of one series over all GPUs: the middle of theirs, so that one unstable GPU does not decide. */
 typedef struct noise {
     char phase[16];
@@ -34,7 +32,6 @@ typedef struct noise {
 /* What is the same for all series. */
 typedef struct scale {
     double alpha;         /* chance that noise alone is called a change, of one series, either way */
-    double archive_dof;   /* degrees of freedom of the noise between archives */
     size_t before, after; /* repeats of the series for which `rank` was worked out last */
     lot_shift_rank rank;
     noise known[SERIES_MOST];
@@ -123,12 +120,12 @@ static lot_interval between_archives(const lot_comparing *c, scale *how, series 
     const double change = log(a->seconds[clock] / b->seconds[clock]);
     double repeats, between, half;
 
-    if (n == NULL || isnan(n->archive[clock]) || how->archive_dof < LEAST_DOF)
+    if (n == NULL || isnan(n->archive[clock]) || isnan(c->result->noise_factor))
         return (lot_interval){NAN, NAN, NAN};
     repeats = repeat_variance(b->repeat_spread[clock], n->repeat[0][clock], b->rows) +
               repeat_variance(a->repeat_spread[clock], n->repeat[1][clock], a->rows);
     between = n->archive[clock] * n->archive[clock] * (1 + lot_median_variance((size_t)b->archives));
-    half = lot_student_quantile(how->alpha / 2, how->archive_dof) * sqrt(fmax(repeats, between));
+    half = c->result->noise_factor * sqrt(fmax(repeats, between));
     return (lot_interval){change - half, change + half, 1 - how->alpha};
 }
 
@@ -183,6 +180,7 @@ static void judge_drift(const lot_comparing *c, scale *how, series *b, series *a
     d->slower.high = lot_speed_lost(fmax(i.high, change));
     d->judged = i.coverage >= LEAST_COVERAGE;
     d->beyond_noise = d->judged && (d->slower.low > 0 || d->slower.high < 0);
+    d->blind = d->judged && !d->beyond_noise && d->slower.high > LOT_DRIFT_BLIND;
 }
 
 static void note_verdict(lot_comparing *c, const lot_compared *p, const lot_drift *d)
@@ -249,30 +247,39 @@ static void compare_series(lot_comparing *c, const lot_compared *p, scale *how, 
 
 /* ---- GPUs whose speed was not judged ---- */
 
-/* How many series of repeats of the last GPU, whose drifts begin at `first`, have a counterpart, and how many
- * of these were judged. */
-static size_t compared_repeats(const lot_compare_result *r, size_t first, size_t *judged)
-{
-    size_t compared = 0;
+/* Series of repeats of one GPU. */
+typedef struct repeats {
+    size_t compared; /* have a counterpart */
+    size_t judged;
+    size_t blind;
+} repeats;
 
-    *judged = 0;
+/* Of the last GPU, whose drifts begin at `first`. */
+static repeats count_repeats(const lot_compare_result *r, size_t first)
+{
+    repeats n = {0, 0, 0};
+
     for (size_t i = first; i < r->drift_count; i++)
         if (strcmp(r->drifts[i].phase, "warm_forward") == 0) {
-            compared++;
-            *judged += r->drifts[i].judged;
+            n.compared++;
+            n.judged += r->drifts[i].judged;
+            n.blind += r->drifts[i].blind;
         }
-    return compared;
+    return n;
 }
 
 /* A speed that was not judged is not a good one. A GPU without repeats is among the failed already. */
 static void note_undecided(lot_comparing *c, const lot_compared *p, size_t first)
 {
-    size_t judged;
-    const size_t compared = compared_repeats(c->result, first, &judged);
+    const repeats n = count_repeats(c->result, first);
 
-    if (p->before == NULL || p->after == NULL || !lot_comparing_has_repeats(p->after) || judged > 0)
+    if (p->before == NULL || p->after == NULL || !lot_comparing_has_repeats(p->after) || n.judged > n.blind)
         return;
-    if (compared == 0)
+    if (n.blind > 0)
+        (void)lot_comparing_note(c, LOT_CHANGE_UNDECIDED, p, "warm_forward",
+                                 "its times vary so much that a loss of %.0f %% can hide in them",
+                                 100 * LOT_DRIFT_BLIND);
+    else if (n.compared == 0)
         (void)lot_comparing_note(
             c, LOT_CHANGE_UNDECIDED, p, "warm_forward",
             "its repeats have no counterpart before: another schedule, or none was measured");
@@ -336,12 +343,15 @@ void lot_comparing_times(lot_comparing *c)
 {
     const size_t most = c->before->device_count + c->after->device_count;
     scale how = {.alpha = c->options->level / count_tests(c),
-                 .archive_dof = (double)(c->before->archives - 1) * (double)c->result->matched,
                  .scratch = malloc((most + 1) * SERIES_MOST * sizeof *how.scratch)};
 
     c->no_memory = c->no_memory || how.scratch == NULL;
     c->result->one_run = is_one_run(c);
     c->result->interval_level = 1 - how.alpha;
+    c->result->archive_dof = lot_baseline_dof(c->before, c->result->matched);
+    c->result->noise_factor = c->result->archive_dof >= LOT_BASELINE_LEAST_DOF
+                                  ? lot_student_quantile(how.alpha / 2, c->result->archive_dof)
+                                  : NAN;
     for (size_t i = 0; !c->no_memory && i < c->pair_count; i++)
         compare_pair(c, &c->pairs[i], &how);
     free(how.scratch);

@@ -1,14 +1,19 @@
 /* gpulot baseline: several archives of the same GPUs made into one thing to compare with. */
 #include "analysis/baseline.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/command.h"
 #include "cmd/observed_archive.h"
 #include "core/count.h"
+#include "core/distributions.h"
 #include "io/atomic_file.h"
 #include "io/baseline_file.h"
+
+/* Of the interval that the report tells the width of: compare's own level, for one time. */
+#define SHOWN_LEVEL 0.01
 
 typedef struct baseline_config {
     int action;
@@ -45,6 +50,25 @@ static lot_status read_all(const lot_text_list *files, lot_observed_run *runs, l
     return status;
 }
 
+/* What was made, and how well it knows the noise between its archives. */
+static void report(const char *output, const lot_baseline *baseline)
+{
+    const double dof = lot_baseline_dof(baseline, baseline->device_count);
+
+    printf("%s: %s of %s\n", output, lot_count((int64_t)baseline->device_count, "GPU").text,
+           lot_count(baseline->archives, "archive").text);
+    if (dof < LOT_BASELINE_LEAST_DOF)
+        printf("%s of freedom for the noise between archives, %d are needed: compare will judge no speed by "
+               "it\n",
+               lot_count((int64_t)dof, "degree").text, LOT_BASELINE_LEAST_DOF);
+    else if (!isnan(dof))
+        printf("%s of freedom for the noise between archives: an interval that covers %.0f %%\nreaches %.3g "
+               "times "
+               "that noise to either side, with very many archives %.3g times\n",
+               lot_count((int64_t)dof, "degree").text, 100 * (1 - SHOWN_LEVEL),
+               lot_student_quantile(SHOWN_LEVEL / 2, dof), lot_normal_quantile(SHOWN_LEVEL / 2));
+}
+
 static lot_status run(const void *options_given, lot_error *error)
 {
     const baseline_config *config = options_given;
@@ -65,8 +89,7 @@ static lot_status run(const void *options_given, lot_error *error)
     if (status == LOT_OK)
         status = lot_baseline_write(config->output, &baseline, error);
     if (status == LOT_OK)
-        printf("%s: %s of %s\n", config->output, lot_count((int64_t)baseline.device_count, "GPU").text,
-               lot_count(baseline.archives, "archive").text);
+        report(config->output, &baseline);
     for (size_t i = 0; i < config->files.count; i++)
         lot_observed_free(&runs[i]);
     free(runs);
@@ -78,9 +101,12 @@ const lot_command lot_command_baseline = {
     .name = "baseline",
     .summary = "several archives as one thing to compare with",
     .synopsis = "make FILES... --output F",
-    .description = "Puts several archives of the same work together: for each GPU, by UUID, the middle of "
-                   "its times and\n"
-                   "how much they vary from archive to archive. gpulot compare then knows that noise, too.",
+    .description =
+        "Puts several archives of the same work together: for each GPU, by UUID, the middle of "
+        "its times and\n"
+        "how much they vary from archive to archive. gpulot compare then knows that noise, too, where "
+        "archives less\n"
+        "one, times GPUs, is 2 at least; five archives of some GPUs make its intervals narrow.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(baseline_config),

@@ -11,6 +11,7 @@
 #include "cmd/command.h"
 #include "cmd/observed_archive.h"
 #include "core/count.h"
+#include "core/distributions.h"
 #include "core/field.h"
 #include "core/units.h"
 #include "io/baseline_file.h"
@@ -118,6 +119,8 @@ static const char *statement_of(const lot_drift *d)
         return "not judged";
     if (!d->judged)
         return "too few repeats";
+    if (d->blind)
+        return "varies too much to tell";
     if (!d->beyond_noise)
         return "no change seen";
     if (d->slower.value > 0)
@@ -154,6 +157,37 @@ static void begin_drifts(lot_report *report, bool wide)
             lot_report_cell(report, "%s", titles[i]);
 }
 
+/* What the intervals rest on where before is a baseline of several archives. */
+static void print_noise(const lot_compare_result *r)
+{
+    if (r->archives_before < 2)
+        return;
+    printf("the noise between %s of %s ", lot_count(r->archives_before, "archive").text,
+           lot_count((int64_t)r->matched, "GPU").text);
+    if (isnan(r->noise_factor))
+        printf("is not known: %s of freedom where %d are needed; more archives give them\n",
+               lot_count((int64_t)r->archive_dof, "degree").text, LOT_BASELINE_LEAST_DOF);
+    else
+        printf("is known with %s of freedom:\nan interval reaches %.3g times that noise to either side, with "
+               "very many "
+               "archives %.3g times\n",
+               lot_count((int64_t)r->archive_dof, "degree").text, r->noise_factor,
+               lot_normal_quantile((1 - r->interval_level) / 2));
+}
+
+/* Times of which little can be said, and how to learn more. */
+static void print_blind(const lot_compare_result *r)
+{
+    const char *const remedy = r->archives_before > 1 ? "a baseline of more archives" : "more repeats";
+    int64_t blind = 0;
+
+    for (size_t i = 0; i < r->drift_count; i++)
+        blind += r->drifts[i].blind;
+    if (blind > 0)
+        printf("%s with so much noise that a loss of %.0f %% can hide in it; %s can tell more\n",
+               lot_count(blind, "time").text, 100 * LOT_DRIFT_BLIND, remedy);
+}
+
 static lot_status print_drifts(const lot_compare_result *r, const compare_config *config, lot_error *error)
 {
     const bool every = config->all || r->drift_count <= DRIFTS_IN_A_LIST;
@@ -164,9 +198,10 @@ static lot_status print_drifts(const lot_compare_result *r, const compare_config
     printf("slower: share of speed lost; its intervals hold all together with %.4g %%, where the repeats are "
            "enough\n",
            100 * (1 - r->level));
+    print_noise(r);
     begin_drifts(&report, config->wide);
     for (size_t i = 0; i < r->drift_count; i++)
-        if (every || r->drifts[i].beyond_noise)
+        if (every || r->drifts[i].beyond_noise || r->drifts[i].blind)
             add_drift(&report, &r->drifts[i], config->wide);
         else
             left_out++;
@@ -265,9 +300,11 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
     status = print_changes(r, error);
     if (status == LOT_OK)
         status = print_drifts(r, config, error);
-    printf("\n%s\n", r->good             ? "nothing got worse"
-                     : only_undecided(r) ? "not every speed could be judged"
-                                         : "something got worse");
+    printf("\n");
+    print_blind(r);
+    printf("%s\n", r->good             ? "nothing got worse"
+                   : only_undecided(r) ? "not every speed could be judged"
+                                       : "something got worse");
     return status;
 }
 

@@ -98,7 +98,12 @@ typedef struct lot_drift {
     bool judged;     /* the interval covers enough to be believed */
     bool beyond_noise; /* judged, and the interval does not hold 0 */
     bool tolerated;    /* a change within the tolerance, either way */
+    bool blind;        /* judged, not beyond noise, and LOT_DRIFT_BLIND may be lost within the interval */
 } lot_drift;
+
+/* An interval in which the loss of such a share of speed may hide says little, and nobody should have to look
+ * for that. As in a check. */
+#define LOT_DRIFT_BLIND 0.25
 
 typedef struct lot_compare_result {
     int64_t archives_before;
@@ -109,6 +114,8 @@ typedef struct lot_compare_result {
     double tolerance;
     double level;
     double interval_level; /* that the intervals were to cover */
+    double archive_dof;    /* degrees of freedom of the noise between archives; NaN with one archive before */
+    double noise_factor;   /* half an interval in units of that noise; NaN with one archive or too few */
     bool simulated;
     bool one_run;      /* before and after are the same run */
     lot_drift *drifts; /* sorted by UUID, then in the order of the phases */

@@ -5,7 +5,8 @@
  * KINDS, with commas between them: plain (default); simulated; host (a CPU); known (an H100 SXM beyond doubt,
  * with device times); failed (rank 1 ran out of memory and its error names rank 0's host); equal (all as fast
  * as rank 0 and verified against the reference: every GPU is ok); second (the run of another lot, with GPUs
- * of its own); again (another run over the same GPUs). sample_archive --spool DIR RANKS REPEATS writes the
+ * of its own); again (another run over the same GPUs); later (a third run over them, every time a quarter
+ * longer). sample_archive --spool DIR RANKS REPEATS writes the
  * folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,15 @@ static void make_equal(lot_record *record)
 }
 
 #define SECOND_RUN "sample-run-0002"
+#define THIRD_RUN  "sample-run-0003"
+
+static void make_later(lot_record *record)
+{
+    sample_text(record->head.identity.run_id, sizeof record->head.identity.run_id, THIRD_RUN);
+    for (size_t i = 0; i < record->phase_count; i++)
+        record->phases[i].host_seconds *= 1.25;
+    lot_record_count(record);
+}
 
 static void make_second(lot_record *record)
 {
@@ -95,6 +105,8 @@ static void make_kind(lot_record *record, const char *kind)
         make_second(record);
     if (is_kind(kind, "again"))
         sample_text(head->identity.run_id, sizeof head->identity.run_id, SECOND_RUN);
+    if (is_kind(kind, "later"))
+        make_later(record);
     if (is_kind(kind, "simulated"))
         head->device.simulated = 1;
     if (is_kind(kind, "host")) {
@@ -136,6 +148,8 @@ static void write_archive(const char *path, int64_t ranks, int64_t repeats, cons
     header.simulated = is_kind(kind, "simulated");
     if (is_kind(kind, "second") || is_kind(kind, "again"))
         sample_text(header.run_id, sizeof header.run_id, SECOND_RUN);
+    if (is_kind(kind, "later"))
+        sample_text(header.run_id, sizeof header.run_id, THIRD_RUN);
     must(lot_archive_finish(writer, &header, NULL, &error), &error);
 }
 
