@@ -71,8 +71,8 @@ static void judge_expected(lot_case *c, size_t gpu, const lot_expectation *e, co
     f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "flops_per_second");
     lot_finding_place(f, s->phase, s->schedule);
     lot_finding_number(f, rate, e->flops_per_second * (1 - e->tolerance), "1/s");
-    f->low = rate * exp(-half);
-    f->high = rate * exp(half);
+    f->low = t->rows > 1 ? rate * exp(-half) : NAN;
+    f->high = t->rows > 1 ? rate * exp(half) : NAN;
     lot_finding_say(f, "%.4g FLOP/s, %.2f %% below the expected %.4g (%.100s)", rate,
                     100 * (1 - rate / e->flops_per_second), e->flops_per_second, e->source);
 }

@@ -162,6 +162,7 @@ static double middle_without(const contest *k, size_t at)
     return 0.5 * (k->y[low >= at ? low + 1 : low] + k->y[high >= at ? high + 1 : high]);
 }
 
+/* Without an interval where the variance is NaN. */
 static lot_estimate effect(double y, double middle, double variance)
 {
     const double half = NORMAL_975 * sqrt(variance);
@@ -188,10 +189,17 @@ static void find_slow(lot_case *c, const contest *k, const entrant *e, const sta
     lot_finding_number(f, slower->value, at->threshold, "1");
     f->low = slower->low;
     f->high = slower->high;
-    lot_finding_say(
-        f, "%.2f %% slower than the middle of %s (95 %% interval %.2f to %.2f %%; own threshold %.2f %%)",
-        100 * slower->value, lot_count((int64_t)at->peers, "peer").text, 100 * slower->low,
-        100 * slower->high, 100 * at->threshold);
+    if (isnan(slower->low))
+        lot_finding_say(
+            f,
+            "%.2f %% slower than the middle of %s (no interval: one time does not tell its noise; "
+            "own threshold without it %.2f %%)",
+            100 * slower->value, lot_count((int64_t)at->peers, "peer").text, 100 * at->threshold);
+    else
+        lot_finding_say(
+            f, "%.2f %% slower than the middle of %s (95 %% interval %.2f to %.2f %%; own threshold %.2f %%)",
+            100 * slower->value, lot_count((int64_t)at->peers, "peer").text, 100 * slower->low,
+            100 * slower->high, 100 * at->threshold);
 }
 
 /* Which schedule's numbers stand in the table of GPUs: the first one that there is. */
@@ -292,10 +300,11 @@ static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const
     find_slow(c, k, e, at);
 }
 
-/* `variance` is that of the distance between the GPU and the middle of its peers. */
-static standing standing_of(const entrant *e, size_t peers, double middle, double variance)
+/* `variance` is that of the distance between the GPU and the middle of its peers, as far as it is known:
+ * where one time stands for a GPU it lacks the noise, and there is no interval. */
+static standing standing_of(const contest *k, const entrant *e, size_t peers, double middle, double variance)
 {
-    return (standing){peers, e->y - middle, effect(e->y, middle, variance), NAN};
+    return (standing){peers, e->y - middle, effect(e->y, middle, isnan(k->noise) ? NAN : variance), NAN};
 }
 
 /* Judges every entrant of a sorted contest of at least two. Only the slower half can be slow, and for all of
@@ -312,7 +321,7 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
     for (size_t i = 0; i < k->count; i++) {
         const entrant *e = &k->entrants[i];
         const double own = own_variance(k, e);
-        standing at = standing_of(e, k->count - 1, middle_without(k, i),
+        standing at = standing_of(k, e, k->count - 1, middle_without(k, i),
                                   own + lot_median_variance(k->count - 1) * (used * used + fit.variance));
         lot_spread_belief judge;
 
@@ -340,7 +349,7 @@ static void judge_unfinished(lot_case *c, const contest *k, const lot_spread_pri
             continue;
         e = entrant_of(k, i, s);
         judge.variance = own_variance(k, &e);
-        at = standing_of(&e, k->count, middle, judge.variance + middle_variance);
+        at = standing_of(k, &e, k->count, middle, judge.variance + middle_variance);
         judge_entrant(c, k, &e, prior, &judge, &at);
     }
 }

@@ -172,6 +172,8 @@ static void cell_slower(lot_report *report, checked *r, size_t i)
 
     if (isnan(e->value))
         lot_report_cell(report, "-");
+    else if (isnan(e->low))
+        lot_report_cell(report, "%+.2f %% (no interval)", lot_unit_percent(e->value));
     else
         lot_report_cell(report, "%+.2f %% (%+.2f to %+.2f)", lot_unit_percent(e->value),
                         lot_unit_percent(e->low), lot_unit_percent(e->high));

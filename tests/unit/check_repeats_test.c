@@ -90,12 +90,63 @@ static void soak(void **state)
     lot_run_free(&run);
 }
 
+/* A soak of one row: one time has no noise and so no interval, and the text says that. */
+static void soak_of_one_row(void **state)
+{
+    const lot_finding *f;
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    for (size_t gpu = 0; gpu < 3; gpu++) {
+        size_t count;
+        lot_phase *rows;
+
+        synthetic_run_append(&run, gpu, "soak", "together", 1);
+        rows = synthetic_run_rows(&run, gpu, &count);
+        rows[count - 1].passes = 100;
+        rows[count - 1].device_seconds = gpu == 1 ? 2.6 : 2.0;
+    }
+    check_with(&run, &plain, &r);
+    f = finding_of(&r, 1, LOT_VERDICT_SLOW);
+    assert_string_equal("soak", f->phase);
+    assert_true(fabs(f->number - (1 - 2.0 / 2.6)) < 1e-9);
+    assert_true(isnan(f->low) && isnan(f->high));
+    assert_non_null(strstr(f->text, "no interval"));
+    assert_true(device_of(&r, 1)->slower.low <= device_of(&r, 1)->slower.high); /* of the repeats */
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+/* The same for --repeats 1. */
+static void one_repeat_has_no_interval(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 1, 0.02, 1);
+    check_with(&run, &plain, &r);
+    for (int64_t rank = 0; rank < 3; rank++) {
+        const lot_checked_device *d = device_of(&r, rank);
+
+        assert_true(!isnan(d->slower.value) && isnan(d->slower.low) && isnan(d->slower.high));
+    }
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttled), cmocka_unit_test(throttled_by_state),
-        cmocka_unit_test(drifting),  cmocka_unit_test(bimodal),
+        cmocka_unit_test(throttled),
+        cmocka_unit_test(throttled_by_state),
+        cmocka_unit_test(drifting),
+        cmocka_unit_test(bimodal),
         cmocka_unit_test(soak),
+        cmocka_unit_test(soak_of_one_row),
+        cmocka_unit_test(one_repeat_has_no_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
