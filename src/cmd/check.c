@@ -34,7 +34,7 @@ static const lot_option options[] = {
      .argument = "FILE",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(check_config, expect),
-     .help = "rates that are expected of exact models"},
+     .help = "rates that are expected of exact models, JSON as in consistency.md"},
     {.name = "--against",
      .argument = "EARLIER.h5",
      .kind = LOT_OPTION_TEXT,
@@ -200,7 +200,7 @@ const lot_command lot_command_check = {
         "not-measured or undecided; several may hold. Several archives, one for each lot of a rental, are\n"
         "judged together. Only equals are compared. It tells what it could not have seen. Exit status 0 "
         "only\n"
-        "where every GPU is ok.",
+        "where every GPU is ok. consistency.md tells how GPUs are judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(check_config),

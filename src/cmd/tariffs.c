@@ -30,7 +30,7 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_TEXT,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(tariffs_config, file),
-     .help = "catalogue of tariffs, CSV"},
+     .help = "catalogue of tariffs, CSV as in prices.md"},
     {.name = "--columns",
      .argument = "MAP",
      .kind = LOT_OPTION_TEXT,
@@ -173,7 +173,7 @@ const lot_command lot_command_tariffs = {
     .description =
         "check tells every fault of a catalogue with its line on standard output, exit status 2, or that "
         "there is\n"
-        "none. list prints it as a table. The format is described in prices.md; --columns reads a file with\n"
+        "none. list prints it as a table. --columns reads a file with\n"
         "other header names: "
         "gpu=modele,gpus_per_lot=gpu_par_lot,days=jours,price_cents_usd=prix,ignore=region.",
     .options = options,

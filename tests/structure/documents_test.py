@@ -86,6 +86,18 @@ class Documents(unittest.TestCase):
                 self.assertEqual([], unexplained(help_of(command)))
         self.assertEqual(["--for"], unexplained("  --for TIME  how long\n  --help      show this and exit\n"))
 
+    def test_files_to_write_by_hand(self):
+        """An option whose file people write themselves names the document that tells what stands in it."""
+        for command in commands():
+            for line in help_of(command).splitlines():
+                row = re.match(r"  (--[a-z-]+ FILE|FILE)  +(.*)", line)
+                if row is None:
+                    continue
+                with self.subTest(command=command, option=row[1]):
+                    named = re.search(r"as in ([a-z-]+\.md)", row[2])
+                    self.assertIsNotNone(named, line)
+                    self.assertTrue((SOURCE / "docs" / named[1]).is_file(), line)
+
     def test_choices(self):
         count = 0
         for command in commands():
