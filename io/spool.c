@@ -402,18 +402,26 @@ static int ascending(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The rank in a name "rank-N.jsonl", or -1. */
+/* Whether a name is meant to be a rank's file: "rank-" ... ".jsonl". */
+static bool is_of_rank(const char *name)
+{
+    const size_t length = strlen(name);
+
+    return length >= 11 && memcmp(name, "rank-", 5) == 0 && strcmp(name + length - 6, ".jsonl") == 0;
+}
+
+/* The rank in such a name, as file_of writes it; or -1. */
 static int64_t rank_of(const char *name)
 {
-    char digits[24];
-    const size_t length = strlen(name);
+    const size_t digits = strspn(name + 5, "0123456789");
+    char number[24];
     int64_t rank;
 
-    if (length < 12 || length > 5 + 19 + 6 || memcmp(name, "rank-", 5) != 0 ||
-        strcmp(name + length - 6, ".jsonl") != 0)
+    if (digits == 0 || digits != strlen(name) - 11 || digits >= sizeof number ||
+        (digits > 1 && name[5] == '0'))
         return -1;
-    (void)snprintf(digits, sizeof digits, "%.*s", (int)(length - 11), name + 5);
-    return lot_parse_integer(digits, &rank) && rank >= 0 && rank < INT32_MAX ? rank : -1;
+    (void)snprintf(number, sizeof number, "%.*s", (int)digits, name + 5);
+    return lot_parse_integer(number, &rank) && rank < INT32_MAX ? rank : -1;
 }
 
 static lot_status add_file(files *list, const char *folder, int64_t rank, lot_error *error)
@@ -431,6 +439,22 @@ static lot_status add_file(files *list, const char *folder, int64_t rank, lot_er
     return LOT_OK;
 }
 
+/* A file that is left out would make its rank a lost one. */
+static lot_status take_name(DIR *opened, const char *folder, const char *name, files *list, lot_error *error)
+{
+    const int64_t rank = rank_of(name);
+    struct stat info;
+
+    if (rank < 0)
+        return lot_error_set(error, LOT_INPUT, "spool", 0,
+                             "%s/%s is no rank's file: these are rank-N.jsonl, N a whole number from 0 to %d "
+                             "without leading zeros",
+                             folder, name, INT32_MAX - 1);
+    if (fstatat(dirfd(opened), name, &info, 0) == 0 && !S_ISREG(info.st_mode))
+        return lot_error_set(error, LOT_INPUT, "spool", 0, "%s/%s is not a regular file", folder, name);
+    return add_file(list, folder, rank, error);
+}
+
 static lot_status list_folder(const char *folder, files *list, lot_error *error)
 {
     DIR *opened = opendir(folder);
@@ -440,12 +464,9 @@ static lot_status list_folder(const char *folder, files *list, lot_error *error)
     if (opened == NULL)
         return lot_error_errno(error, LOT_INPUT, "opendir", errno, "spool folder %s cannot be opened",
                                folder);
-    for (const struct dirent *entry; status == LOT_OK && (entry = readdir(opened)) != NULL;) {
-        const int64_t rank = rank_of(entry->d_name);
-
-        if (rank >= 0)
-            status = add_file(list, folder, rank, error);
-    }
+    for (const struct dirent *entry; status == LOT_OK && (entry = readdir(opened)) != NULL;)
+        if (is_of_rank(entry->d_name))
+            status = take_name(opened, folder, entry->d_name, list, error);
     (void)closedir(opened);
     if (status == LOT_OK && list->count == before)
         return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds no rank's file (rank-N.jsonl)", folder);

@@ -51,10 +51,10 @@ typedef struct lot_spool_folders {
 /* Reads them: calls `each` for every rank in ascending order with a complete record. A rank without
  * an end has the outcome "lost" and what it had measured; a rank without any file has a record that holds its
  * place in the run and nothing else. Where a rank has a file in several folders the longest is taken, of
- * which the others must be the beginning. LOT_INPUT where there is no such folder or no rank in it,
- * LOT_DAMAGED where two runs are mixed, or two files of one rank differ, LOT_IO where a file is there and
- * cannot be read. One record is in memory at a time.
- * Stops where `each` does not return LOT_OK, and returns that. */
+ * which the others must be the beginning. LOT_INPUT where there is no such folder or no rank in it, or a name
+ * in it looks like a rank's file and is none (rank-01.jsonl, a pipe): its rank would seem lost. LOT_DAMAGED
+ * where two runs are mixed, or two files of one rank differ, LOT_IO where a file is there and cannot be read.
+ * One record is in memory at a time. Stops where `each` does not return LOT_OK, and returns that. */
 lot_status lot_spool_read(const lot_spool_folders *folders,
                           lot_status (*each)(void *context, const lot_record *record, lot_error *error),
                           void *context, lot_error *error);
