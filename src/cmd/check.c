@@ -44,6 +44,7 @@ static const lot_option options[] = {
      .argument = "SHARE",
      .fallback = LOT_CHECK_PRIOR,
      .kind = LOT_OPTION_NUMBER,
+     .flags = LOT_OPTION_ABOVE,
      .least = 0,
      .most = 1,
      .offset = offsetof(check_config, prior),
@@ -52,6 +53,7 @@ static const lot_option options[] = {
      .argument = "SHARE",
      .fallback = LOT_CHECK_LEVEL,
      .kind = LOT_OPTION_NUMBER,
+     .flags = LOT_OPTION_ABOVE | LOT_OPTION_BELOW,
      .least = 0,
      .most = 1,
      .offset = offsetof(check_config, level),
@@ -172,9 +174,6 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_check_result result = {.device_count = 0};
     lot_status status;
 
-    if (config->prior <= 0 || config->level <= 0 || config->level >= 1)
-        return lot_error_set(error, LOT_USAGE, config->prior <= 0 ? "--prior" : "--level", 0,
-                             "--prior must be above 0, --level between 0 and 1, neither of them 0");
     lot_observed_init(&in.against);
     status = read_inputs(config, &in, error);
     if (status == LOT_OK)

@@ -54,6 +54,7 @@ static const lot_option options[] = {
      .argument = "SHARE",
      .fallback = LOT_COMPARE_LEVEL,
      .kind = LOT_OPTION_NUMBER,
+     .flags = LOT_OPTION_ABOVE | LOT_OPTION_BELOW,
      .least = 0,
      .most = 1,
      .offset = offsetof(compare_config, level),
@@ -327,9 +328,6 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_baseline before = {0}, after = {0};
     lot_status status;
 
-    if (config->level <= 0 || config->level >= 1)
-        return lot_error_set(error, LOT_USAGE, "--level", 0,
-                             "--level must lie between 0 and 1, neither of them");
     status = read_before(config->before, &before, error);
     if (status == LOT_OK)
         status = read_archive(config->after, &after, error);

@@ -114,18 +114,32 @@ static lot_status store_integer(const lot_option *option, const char *value, voi
     return refuse(option, value, allowed, error);
 }
 
+static bool in_range(const lot_option *option, double value)
+{
+    const double least = (double)option->least, most = (double)option->most;
+
+    return ((option->flags & LOT_OPTION_ABOVE) != 0 ? value > least : value >= least) &&
+           ((option->flags & LOT_OPTION_BELOW) != 0 ? value < most : value <= most);
+}
+
 static lot_status store_number(const lot_option *option, const char *value, void *at, lot_error *error)
 {
     const bool share = (option->flags & LOT_OPTION_NO_SHARE) == 0;
+    const bool above = (option->flags & LOT_OPTION_ABOVE) != 0;
+    const bool below = (option->flags & LOT_OPTION_BELOW) != 0;
     char allowed[96];
     double parsed;
 
     if (lot_parse_number(value, &parsed) && (share || strchr(value, '%') == NULL) &&
-        parsed >= (double)option->least && parsed <= (double)option->most) {
+        in_range(option, parsed)) {
         *(double *)at = parsed;
         return LOT_OK;
     }
-    (void)snprintf(allowed, sizeof allowed, "a number from %lld to %lld%s", (long long)option->least,
+    (void)snprintf(allowed, sizeof allowed, "a number %s %lld %s %lld%s", above ? "above" : "from",
+                   (long long)option->least,
+                   below   ? "and below"
+                   : above ? "and up to"
+                           : "to",
                    (long long)option->most, share ? ", or a percentage" : "");
     return refuse(option, value, allowed, error);
 }

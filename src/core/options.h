@@ -29,9 +29,11 @@ typedef enum lot_option_kind {
     LOT_OPTION_LIST      /* lot_text_list, as given, in order */
 } lot_option_kind;
 
-#define LOT_OPTION_REQUIRED 1u /* refused where it is not given */
-#define LOT_OPTION_PRIVATE  2u /* not echoed into a record: a path, or of no influence on results */
-#define LOT_OPTION_NO_SHARE 4u /* a NUMBER that is not a share of anything: a percentage is refused */
+#define LOT_OPTION_REQUIRED 1u  /* refused where it is not given */
+#define LOT_OPTION_PRIVATE  2u  /* not echoed into a record: a path, or of no influence on results */
+#define LOT_OPTION_NO_SHARE 4u  /* a NUMBER that is not a share of anything: a percentage is refused */
+#define LOT_OPTION_ABOVE    8u  /* a NUMBER: `least` itself is refused */
+#define LOT_OPTION_BELOW    16u /* a NUMBER: `most` itself is refused */
 
 typedef struct lot_option {
     const char *name;

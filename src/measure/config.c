@@ -124,6 +124,7 @@ static const lot_option options[] = {
      .argument = "SHARE",
      .fallback = "50%",
      .kind = LOT_OPTION_NUMBER,
+     .flags = LOT_OPTION_ABOVE,
      .least = 0,
      .most = 1,
      .offset = AT(soak_memory),

@@ -61,6 +61,24 @@ class EveryCommand(unittest.TestCase):
                     self.assertEqual((2, ""), (done.returncode, done.stdout))
                     self.assertRegex(done.stderr, rf"\Agpulot {command}: [^\n]+\n\Z")
 
+    def test_numbers_below_what_makes_sense(self):
+        """-1 is refused by every option of a number, 0 by each whose help does not say what 0 is."""
+        zero_is_plain = {"--warmup", "--seed", "--reserve-gib", "--tolerance", "--rank"}
+        before = {"show": HARMLESS["show"], "export": HARMLESS["export"], "price": HARMLESS["price"][:4]}
+        seen = 0
+        for command in commands():
+            for option, help_text in re.findall(r"^  (--[a-z-]+) (?:N|L|R|B|G|D|S|SHARE|TIME) +(.*)$",
+                                                run(command, "--help").stdout, re.MULTILINE):
+                for value in ("-1", "0"):
+                    if value == "0" and (option in zero_is_plain or "0 = " in help_text):
+                        continue
+                    seen += 1
+                    with self.subTest(command=command, option=option, value=value):
+                        done = run(command, *before.get(command, []), f"{option}={value}")
+                        self.assertEqual((2, ""), (done.returncode, done.stdout))
+                        self.assertRegex(done.stderr, rf"\Agpulot {command}: {option}: '{value}' [^\n]+\n\Z")
+        self.assertGreater(seen, 40)
+
     def test_full_standard_output(self):
         for command in commands():
             with self.subTest(command=command), open("/dev/full", "w") as full:
