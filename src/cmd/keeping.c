@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/gathering.h"
 #include "cmd/measurement.h"
@@ -182,16 +183,33 @@ lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error)
     return status;
 }
 
+void lot_keeping_look(lot_measurement *m)
+{
+    struct stat info;
+
+    m->spool_was_there = m->config.spool != NULL && lstat(m->config.spool, &info) == 0;
+}
+
+void lot_keeping_discard(lot_measurement *m)
+{
+    lot_spool_close(m->spool, true);
+    m->spool = NULL;
+    if (!m->spool_was_there)
+        lot_spool_remove_folder(m->spool_folder);
+}
+
 void lot_keeping_end(lot_measurement *m, lot_status verdict)
 {
     const int complete = lot_status_exit(verdict) <= 1 && verdict != LOT_TIMEOUT && verdict != LOT_LOST;
 
     if (m->spool == NULL)
         return;
-    lot_spool_close(m->spool, complete);
-    m->spool = NULL;
-    if (complete)
-        lot_spool_remove_folder(m->spool_folder);
+    if (complete) {
+        lot_keeping_discard(m);
+    } else {
+        lot_spool_close(m->spool, false);
+        m->spool = NULL;
+    }
     if (complete && m->lost > 0)
         lot_progress_recovery(
             "gpulot measure: the archive is there; should a lost rank have written more since, an "

@@ -192,9 +192,7 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
     status = lot_comm_agree(&m->team, "spool", &own, &verdict, error);
     if (status == LOT_OK && verdict.status != LOT_OK) {
         *error = verdict;
-        lot_spool_close(m->spool, 1);
-        lot_spool_remove_folder(m->spool_folder);
-        m->spool = NULL;
+        lot_keeping_discard(m);
         return verdict.status;
     }
     if (status == LOT_OK) {
@@ -225,6 +223,7 @@ static void prepare(lot_measurement *m, lot_error *own)
         lot_worker_start(&m->worker, own) != LOT_OK)
         return;
     m->protocol.worker = m->worker;
+    lot_keeping_look(m);
     lot_host_environment(&m->record.head.environment);
     /* The device comes before MPI where the launcher says which one it is: a library that MPI loads must not
      * choose. */

@@ -27,7 +27,8 @@ typedef struct lot_measurement {
     lot_talk talk;
     lot_spool *spool;
     char spool_folder[PATH_MAX];
-    int spool_is_own; /* in this host's temporary folder, not where the other ranks' is */
+    int spool_was_there; /* --spool's folder: before any rank of this run could make it */
+    int spool_is_own;    /* in this host's temporary folder, not where the other ranks' is */
     char run_id[40];
     char continues_run_id[40];
     char *tariff_json;
@@ -50,6 +51,10 @@ lot_status lot_rounds_run(lot_measurement *m, lot_error *error);
 /* A step of the setup. Without memory for it the record lacks it; what is measured is not worse for it. */
 void lot_keeping_step(lot_measurement *m, const char *name, double seconds);
 
+/* Notes whether --spool's folder is there. To be called before the ranks first meet: behind that another one
+ * may have made it. */
+void lot_keeping_look(lot_measurement *m);
+
 /* The record's fixed part, and the rank's progress on disk, begun with it. LOT_MEMORY, LOT_OUTPUT, LOT_IO. */
 lot_status lot_keeping_begin(lot_measurement *m, lot_error *error);
 
@@ -59,6 +64,9 @@ lot_status lot_keeping_row(void *context, const lot_phase *row, lot_error *error
 /* Ends the rank's record and brings it to rank 0, which makes the archive. LOT_OK, or what is wrong with the
  * run as a whole. */
 lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error);
+
+/* Removes the rank's progress on disk, and its folder where this run made it and it is empty. */
+void lot_keeping_discard(lot_measurement *m);
 
 /* The progress on disk after the run ended as `verdict` says: removed where everything is in the archive,
  * else kept, with a line on how to make an archive of it. */
