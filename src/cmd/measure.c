@@ -31,7 +31,8 @@ static const char *from_process(void *context, const char *name)
 
 static void catch_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
+    /* What people and batch systems send before they kill: SIGXCPU at the soft limit of CPU time. */
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGXCPU};
     struct sigaction action;
 
     memset(&action, 0, sizeof action);
@@ -332,14 +333,16 @@ const lot_command lot_command_measure = {
     .name = "measure",
     .summary = "measure one device a rank into an archive; started with mpirun or srun",
     .synopsis = "--device SPEC --output FILE.h5 [options]",
-    .description = "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks "
-                   "into one HDF5\n"
-                   "archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a "
-                   "launcher it is one\n"
-                   "rank. The device 'host' is this CPU, measured as such. There is no default device. On "
-                   "SIGINT, SIGTERM,\n"
-                   "SIGUSR1, SIGUSR2 or SIGHUP it stops at the next pass and keeps what is measured, with "
-                   "exit status 1.",
+    .description =
+        "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks "
+        "into one HDF5\n"
+        "archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a "
+        "launcher it is one\n"
+        "rank. The device 'host' is this CPU, measured as such. There is no default device. On "
+        "SIGINT, SIGTERM,\n"
+        "SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next pass and keeps what is measured, "
+        "with exit\n"
+        "status 1.",
     .table = lot_measure_options,
     .config_size = sizeof(lot_measure_config),
     .run = run,
