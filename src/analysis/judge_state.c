@@ -128,6 +128,18 @@ static void judge_missing_ranks(lot_case *c, size_t archive)
                     c->run_count > 1 ? "in " : "", lot_case_archive(c, archive).text);
 }
 
+/* What to do where one of two archives of a GPU goes on from the other, which alone holds the whole of it. */
+static const char *advice(const lot_case *c, size_t again, size_t original)
+{
+    const lot_run_header *one = &c->runs[again].header, *other = &c->runs[original].header;
+
+    if (one->continues_run_id[0] != '\0' && strcmp(one->continues_run_id, other->run_id) == 0)
+        return "; its run continues that one: check this archive alone";
+    if (other->continues_run_id[0] != '\0' && strcmp(other->continues_run_id, one->run_id) == 0)
+        return "; that run continues this one: check that archive alone";
+    return "";
+}
+
 /* gpus[first .. end) are one GPU of one group. Of several archives the first one measured it; what another
  * one says it rented was not measured. Ranks on a CPU share it and are told apart by their numbers. */
 static void judge_same_gpu(lot_case *c, size_t first, size_t end)
@@ -142,9 +154,10 @@ static void judge_same_gpu(lot_case *c, size_t first, size_t end)
             continue;
         c->gpus[i].repeated = true;
         lot_finding_say(lot_case_find(c, i, LOT_VERDICT_NOT_MEASURED, LOT_EVIDENCE_RECORD, "uuid"),
-                        "is the GPU of %srank %lld once more: a GPU of its own was not measured",
+                        "is the GPU of %srank %lld once more: a GPU of its own was not measured%s",
                         lot_case_archive(c, c->gpus[original].archive).text,
-                        (long long)c->gpus[original].head->identity.rank);
+                        (long long)c->gpus[original].head->identity.rank,
+                        advice(c, c->gpus[i].archive, c->gpus[original].archive));
     }
 }
 

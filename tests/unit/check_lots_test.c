@@ -147,6 +147,17 @@ static void the_same_gpu_twice(void **state)
     assert_string_equal("is the GPU of archive 1 rank 1 once more: a GPU of its own was not measured",
                         r.findings[0].text);
     lot_check_result_free(&r);
+    /* The reader is told which archive to check where one run goes on from the other. */
+    memcpy(lots[2].header.continues_run_id, lots[0].header.run_id, sizeof lots[2].header.continues_run_id);
+    checked_lots(lots, &r);
+    assert_non_null(strstr(r.findings[0].text, "its run continues that one: check this archive alone"));
+    lot_check_result_free(&r);
+    lots[2].header.continues_run_id[0] = '\0';
+    memcpy(lots[0].header.continues_run_id, lots[2].header.run_id, sizeof lots[0].header.continues_run_id);
+    checked_lots(lots, &r);
+    assert_non_null(strstr(r.findings[0].text, "that run continues this one: check that archive alone"));
+    lot_check_result_free(&r);
+    lots[0].header.continues_run_id[0] = '\0';
     /* Other work on it is another test of it. */
     lots[2].devices[0].synthetic_model.width = 8;
     lots[2].devices[1].synthetic_model.width = 8;
