@@ -13,6 +13,8 @@
 #define SIMULATOR_MARK   "CUDASIM"   /* first bytes of its UUIDs */
 #define SIMULATOR_DRIVER "SIMULATED" /* in its driver version */
 
+#define FLUSH_TIMES 4 /* the level 2 cache's size */
+
 /* Numbers of attributes that headers before CUDA 12 do not have. */
 #define ATTRIBUTE_MPS_ENABLED  133
 #define ATTRIBUTE_HOST_NUMA_ID 134
@@ -459,19 +461,20 @@ lot_status lot_cuda_memory_used(lot_device *device, int64_t *bytes, lot_error *e
     return status;
 }
 
-/* The buffer is no part of the network, so it does not come from the counted pool. */
+/* The buffer is no part of the network, so it does not come from the counted pool. It is written over several
+ * times the cache's size: which line gives way to a new one is not documented, and at random one in e^n would
+ * survive n times the size. */
 lot_status lot_cuda_flush_cache(lot_device *device, lot_error *error)
 {
+    const int64_t bytes = FLUSH_TIMES * device->l2_bytes;
     lot_status status = LOT_OK;
 
-    if (device->l2_bytes <= 0)
+    if (bytes <= 0)
         return lot_error_set(error, LOT_UNSUPPORTED, "flush_cache", 0,
                              "the size of the level 2 cache is not known");
     if (device->flush == NULL)
-        status =
-            lot_cuda_malloc(device, device->l2_bytes, "overwriting the level 2 cache", &device->flush, error);
+        status = lot_cuda_malloc(device, bytes, "overwriting the level 2 cache", &device->flush, error);
     if (status == LOT_OK)
-        status = LOT_CUDA(device, error,
-                          cudaMemsetAsync(device->flush, 0, (size_t)device->l2_bytes, device->stream));
+        status = LOT_CUDA(device, error, cudaMemsetAsync(device->flush, 0, (size_t)bytes, device->stream));
     return status;
 }

@@ -58,7 +58,7 @@ struct lot_device {
     lot_staging staging;
     lot_scratch scratch;
     lot_plan *plans; /* that were not freed yet */
-    void *flush;     /* l2_bytes, taken at the first flush, outside the counted pool */
+    void *flush;     /* taken at the first flush, outside the counted pool */
     struct lot_sensors *sensors;
     lot_device_facts identity; /* as enumerate saw it */
 };
