@@ -3,15 +3,28 @@
 #
 #     tests/cuda/gpu_check.sh [BUILD_FOLDER]
 #
-# Needs nvcc, a C compiler and a driver. Without cmake, MPI, HDF5 or the program's other libraries it says what it
-# leaves out and checks the module alone, through tests/cuda/gpu_driver; without PyTorch it leaves the comparisons
-# with PyTorch out. Takes under five minutes: a part for which no time is left is left out, and said to be. Uses the
-# first visible GPU, changes none of its settings, and needs no network.
+# Needs nvcc, cuBLASLt, a C compiler and a driver; nothing else, no network, and under five minutes. A part for which
+# no time is left, or something else, is left out, and said to be; one that fails is a line of the table, and the next
+# one is done. Uses the first visible GPU and changes none of its settings. Its standard output is what
+# docs/measurements/ keeps.
 #
-#     GPU_CHECK_WHOLE=FOLDER    a build of the whole program that is there already, in place of one of its own
+# Always: the module alone, through tests/cuda/gpu_driver, one process a part. Where there is PyTorch: the same by
+# PyTorch. Where the whole program can be built, or a build is handed over: the module's tests and a measurement.
+#
+#     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere
 #     GPU_CHECK_PYTHON=PROGRAM  the Python that has PyTorch; else python3
+#     GPU_CHECK_LIMIT=SECONDS   for everything; else 285
 #
 # Exit status: 0 every target met; 1 one missed or a check failed; 2 it could not build; 77 no GPU here.
+#
+# What only a GPU can settle, and which line tells it:
+#   - whether a freed block counts until a synchronisation, the pool's steps   "# pool ...", "# allocator ..."
+#   - steps and support of energy and throttle counters, a reading's cost      "# telemetry ...", "# absent: ..."
+#   - whether cuBLASLt takes every shape, GELU_BIAS in float32 and tf32        "odd shapes: refused", "# refused: ..."
+#   - whether equal passes give equal bits with the chosen algorithms          "outputs that differ"
+#   - whether the first algorithm is good enough, or --tune is needed          "products / best algorithm[, tuned]"
+#   - what pool and events cost a small pass                                   "small forward, ..."
+#   - whether the level 2 cache is empty after a flush                         "read after a flush ..."
 #
 # GPU_CHECK_REHEARSAL=1 goes every way with tiny sizes over whatever libraries LD_LIBRARY_PATH puts in front, and
 # PyTorch on the CPU: for the test that keeps this script alive on a machine without a GPU. Its numbers mean nothing.
@@ -21,7 +34,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${1:-$root/build-gpu-check}
 rehearsal=${GPU_CHECK_REHEARSAL:-}
 python=${GPU_CHECK_PYTHON:-python3}
-limit=285 # seconds for everything
+limit=${GPU_CHECK_LIMIT:-285}
+reserve=90 # seconds of it for PyTorch and the whole program
 began=$(date +%s)
 status=0
 skipped=""
@@ -68,52 +82,116 @@ find_nvcc() {
     if [ -n "$found" ]; then readlink -f "$found"; fi
 }
 
-# The first of the folders that holds the file.
-folder_with() {
-    file=$1
-    shift
-    for folder in "$@"; do
-        if [ -e "$folder/$file" ]; then
-            (cd "$folder" && pwd)
-            return
-        fi
-    done
+# Whether the toolkit can compile for this capability, "90".
+knows() {
+    [ -n "$1" ] && "$nvcc" --list-gpu-arch 2> /dev/null | grep -qx "compute_$1"
 }
 
-# What to compile for: this GPU, where the toolkit knows it; else code of 8.0 that the driver compiles for it.
+# What to compile for: this GPU, where the toolkit knows it; else code of 8.0 that the driver compiles for it. The
+# toolkit asks the driver where there is no nvidia-smi.
 choose_arch() {
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -dc 0-9)
+    if [ -z "$capability" ] && [ -x "$cuda/bin/__nvcc_device_query" ]; then
+        capability=$("$cuda/bin/__nvcc_device_query" 2> /dev/null | tr , '\n' | head -n 1 | tr -dc 0-9)
+    fi
     if [ -n "$rehearsal" ]; then
         echo sm_90
-    elif [ -n "$capability" ] && "$nvcc" --list-gpu-arch 2> /dev/null | grep -qx "compute_$capability"; then
+    elif knows "$capability"; then
         echo "sm_$capability"
     else
         echo sm_80
     fi
 }
 
+# Folders where CUDA's headers (include) or libraries (lib) may lie: the toolkit, the system, Python's packages.
+cuda_folders() {
+    machine=$(uname -m)
+    if [ "$1" = include ]; then
+        printf '%s\n' "$cuda/include" "$cuda/targets/$machine-linux/include" /usr/include
+    else
+        printf '%s\n' "$cuda/lib64" "$cuda/lib" "$cuda/targets/$machine-linux/lib" "/usr/lib/$machine-linux-gnu"
+    fi
+    "$python" -c 'import glob, sys
+for folder in sys.path:
+    print(*glob.glob(f"{folder}/nvidia/*/" + sys.argv[1]), sep="\n")' "$1" 2> /dev/null
+}
+
+# The first file of that name, or one of its versions, in those folders; they come on standard input.
+first_file() {
+    while read -r folder; do
+        for file in "$folder/$1" "$folder/$1".[0-9]*; do
+            if [ -n "$folder" ] && [ -e "$file" ]; then
+                echo "$file"
+                return
+            fi
+        done
+    done
+}
+
 # The module and the driver, with nothing but nvcc and cc. Kernels for this GPU only, which is quick.
 build_alone() {
-    flags="-O3 -fPIC -fvisibility=hidden -ffp-contract=off -I$root/src -I$root -I$headers"
+    flags="-O3 -fPIC -fvisibility=hidden -ffp-contract=off -fopenmp"
+    flags="$flags -I$root/src -I$root -isystem $headers -isystem $blas_headers"
+    link="-fopenmp -Wl,--enable-new-dtags -Wl,-rpath,$libraries -Wl,-rpath,$blas_libraries"
+    link="$link $cudart $cublaslt -ldl -lpthread -lm"
     objects=""
     mkdir -p "$build/alone" || return 2
+    "$nvcc" -std=c++17 -O3 -arch="$arch" -I"$root/src" -I"$root" \
+        -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
+        -c "$root/gpu/cuda/kernels.cu" -o "$build/alone/kernels.o" &
+    kernels=$!
     for source in "$root"/gpu/cuda/*.c "$root"/gpu/generate.c "$root"/src/core/status.c "$root"/src/core/error.c \
         "$root"/src/core/field.c; do
         object=$build/alone/$(basename "$source" .c).o
         # shellcheck disable=SC2086 # flags are words
-        "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -fopenmp -c "$source" -o "$object" || return 2
+        "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -c "$source" -o "$object" || return 2
         objects="$objects $object"
     done
-    "$nvcc" -std=c++17 -O3 -arch="$arch" -I"$root/src" -I"$root" \
-        -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
-        -c "$root/gpu/cuda/kernels.cu" -o "$build/alone/kernels.o" || return 2
+    wait "$kernels" || return 2
     # shellcheck disable=SC2086
-    "${CC:-cc}" -shared -o "$build/alone/gpulot-cuda.so" $objects "$build/alone/kernels.o" -fopenmp \
-        -Wl,--enable-new-dtags -Wl,-rpath,"$libraries" -Wl,--version-script="$root/gpu/cuda/cuda.map" \
-        -L"$libraries" -lcudart -lcublasLt -ldl -lpthread -lm || return 2
+    "${CC:-cc}" -shared -o "$build/alone/gpulot-cuda.so" $objects "$build/alone/kernels.o" \
+        -Wl,--version-script="$root/gpu/cuda/cuda.map" $link || return 2
     # shellcheck disable=SC2086
-    "${CC:-cc}" -std=c17 $flags "$root"/tests/cuda/gpu_driver/*.c -o "$build/alone/gpu_driver" \
-        -Wl,--enable-new-dtags -Wl,-rpath,"$libraries" -L"$libraries" -lcudart -lcublasLt -ldl -lm || return 2
+    "${CC:-cc}" -std=c17 $flags "$root"/tests/cuda/gpu_driver/*.c "$build/alone/kernels.o" \
+        -o "$build/alone/gpu_driver" $link || return 2
+}
+
+# A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART.
+driver_part() {
+    seconds=$1
+    shift
+    for part; do :; done
+    if [ "$1" = --tune ]; then part="$part, tuned"; fi
+    if [ "$seconds" -gt $(($(left) - reserve)) ]; then seconds=$(($(left) - reserve)); fi
+    limited "$seconds" "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} "$@" \
+        >> "$build/results.tsv"
+    code=$?
+    case $code in
+    0) ;;
+    1) worst 1 ;;
+    124 | 137) skip "the part '$part', or the rest of it: no time was left" ;;
+    *)
+        printf "the part '%s'\\tfailed\\t\\t\\tMISSED\\n" "$part" >> "$build/results.tsv"
+        worst 1
+        ;;
+    esac
+}
+
+# The parts by what they are worth where time runs short.
+check_module() {
+    say "the module alone"
+    driver_part 30 facts
+    driver_part 30 values
+    driver_part 40 --export "$build/exported" layers
+    driver_part 40 bandwidth
+    driver_part 40 bfloat16
+    driver_part 20 small
+    driver_part 30 load
+    driver_part 40 float16
+    driver_part 40 tf32
+    driver_part 50 float32
+    driver_part 40 --tune 16 bfloat16
+    driver_part 20 cache
 }
 
 # A build of the whole program, or nothing but a line on what is left out.
@@ -149,11 +227,14 @@ build_whole() {
     esac
 }
 
-# The whole program, where its libraries are there: the module's tests and one real measurement.
+# The whole program, where its libraries are there: the module's tests and one real measurement. A bundle brings
+# libraries of its own; what it lacks, CUDA's, is found as for the module alone.
 check_program() {
     build_whole || return
+    found_in=LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$whole/libs:$libraries:$blas_libraries
     say "the module's tests on this GPU"
-    limited 60 "$whole/tests/cuda_module_test" > "$build/module_test.log" 2>&1
+    limited 60 env "$found_in" GPULOT_MODULE_DIR="$whole/lib/gpulot" "$whole/tests/cuda_module_test" \
+        > "$build/module_test.log" 2>&1
     case $? in
     0) printf 'module tests\tpassed\t\t\tok\n' >> "$build/results.tsv" ;;
     124) skip "the module's tests: no time was left" ;;
@@ -178,32 +259,41 @@ seconds_of() {
 measure_program() {
     batch=8 context=1024 width=1024
     if [ -n "$rehearsal" ]; then batch=1 context=16 width=64; fi
-    set -- "$whole/gpulot" measure --device cuda:0 --batch "$batch" --context "$context" --width "$width" \
-        --dtype bfloat16 --warmup 3 --repeats 10 --quiet
+    set -- env "$found_in" "$whole/gpulot" measure --device cuda:0 --dtype bfloat16 --batch "$batch" \
+        --context "$context" --width "$width" --warmup 3 --repeats 10 --quiet
     rm -f "$build/check.h5" "$build/check-mpi.h5"
-    if ! ours=$(seconds_of "$@" --output "$build/check.h5"); then
+    if ! alone=$(seconds_of "$@" --output "$build/check.h5"); then
         tail -n 5 "$build/measure.log" >&2
         printf 'whole process\tfailed\t\t\tMISSED\n' >> "$build/results.tsv"
         worst 1
         return
     fi
-    printf 'whole process\t%s\ts\t\t-\n' "$ours" >> "$build/results.tsv"
-    "$whole/gpulot" show "$build/check.h5" >&2 || worst 1
-    if ! command -v mpirun > /dev/null; then
-        skip "a measurement under mpirun: there is none"
-    elif ours=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 seconds_of mpirun -n 1 "$@" \
-        --output "$build/check-mpi.h5"); then
+    printf 'whole process\t%s\ts\t\t-\n' "$alone" >> "$build/results.tsv"
+    env "$found_in" "$whole/gpulot" show "$build/check.h5" >&2 || worst 1
+    if ! command -v mpirun > /dev/null || [ ! -e "$whole/lib/gpulot/gpulot-mpi.so" ]; then
+        skip "a measurement under mpirun: there is none, or no module for it"
+    elif ours=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        seconds_of mpirun -n 1 "$@" --output "$build/check-mpi.h5"); then
         printf 'whole process under mpirun\t%s\ts\t\t-\n' "$ours" >> "$build/results.tsv"
     else
         tail -n 5 "$build/measure.log" >&2
         printf 'whole process under mpirun\tfailed\t\t\tMISSED\n' >> "$build/results.tsv"
         worst 1
     fi
-    if theirs=$(seconds_of "$python" "$root/tests/cuda/gpu_check_torch.py" ${rehearsal:+--rehearsal} process); then
-        printf 'whole process, PyTorch\t%s\ts\t\t-\n' "$theirs" >> "$build/results.tsv"
-    else
+    if ! theirs=$(seconds_of "$python" "$root/tests/cuda/gpu_check_torch.py" ${rehearsal:+--rehearsal} process); then
         skip "the time of a PyTorch process: $(tail -n 1 "$build/measure.log")"
+        return
     fi
+    printf 'whole process, PyTorch\t%s\ts\t\t-\n' "$theirs" >> "$build/results.tsv"
+    ratio=$(awk "BEGIN { printf \"%.3f\", $alone / $theirs }")
+    verdict=ok
+    if [ -n "$rehearsal" ]; then
+        verdict=-
+    elif awk "BEGIN { exit $ratio <= 1 }"; then
+        verdict=MISSED
+        worst 1
+    fi
+    printf 'whole process / PyTorch\t%s\t\t<= 1\t%s\n' "$ratio" "$verdict" >> "$build/results.tsv"
 }
 
 check_pytorch() {
@@ -237,13 +327,19 @@ if [ -z "$rehearsal" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvhost-ctrl-gpu
     exit 77
 fi
 cuda=$(cd "$(dirname "$nvcc")/.." && pwd)
-headers=$(folder_with cuda_runtime_api.h "$cuda/include" "$cuda/targets/$(uname -m)-linux/include" /usr/include)
-libraries=$(folder_with libcudart.so "$cuda/lib64" "$cuda/lib" "$cuda/targets/$(uname -m)-linux/lib" \
-    "/usr/lib/$(uname -m)-linux-gnu")
-if [ -z "$headers" ] || [ -z "$libraries" ]; then
-    say "beside $nvcc there is no cuda_runtime_api.h or no libcudart.so"
-    exit 2
-fi
+headers=$(cuda_folders include | first_file cuda_runtime_api.h)
+blas_headers=$(cuda_folders include | first_file cublasLt.h)
+cudart=$(cuda_folders lib | first_file libcudart.so)
+cublaslt=$(cuda_folders lib | first_file libcublasLt.so)
+for needed in cuda_runtime_api.h:"$headers" cublasLt.h:"$blas_headers" libcudart.so:"$cudart" \
+    libcublasLt.so:"$cublaslt"; do
+    if [ -z "${needed#*:}" ]; then
+        say "neither beside $nvcc nor elsewhere is there ${needed%%:*}"
+        exit 2
+    fi
+done
+headers=$(dirname "$headers") blas_headers=$(dirname "$blas_headers") libraries=$(dirname "$cudart")
+blas_libraries=$(dirname "$cublaslt")
 arch=$(choose_arch)
 
 # ---- the parts ----
@@ -254,19 +350,14 @@ if ! build_alone; then
     exit 2
 fi
 mkdir -p "$build/exported"
-limited 150 "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} --export "$build/exported" \
-    > "$build/results.tsv"
-code=$?
-if [ "$code" -eq 124 ]; then
-    skip "the rest of the module's measurements: no time was left"
-    code=1
-fi
-if [ "$code" -gt 1 ]; then code=2; fi
-worst "$code"
-if [ "$code" -lt 2 ]; then
-    check_pytorch
-    check_program
-fi
+{
+    source=$(git -C "$root" describe --always --dirty 2> /dev/null) || source=unknown
+    echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
+    echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
+} > "$build/results.tsv"
+check_module
+check_pytorch
+check_program
 
 # ---- the answer ----
 

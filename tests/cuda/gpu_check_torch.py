@@ -5,10 +5,13 @@
     gpu_check_torch.py [--rehearsal] process
 
 EXPORTED holds the tensors and outputs that gpu_driver --export left, RESULTS its lines. Prints lines of the same
-form: name, value, unit, target, verdict. `process` does what gpu_check.sh's one measurement does, for the time of a
-whole process. --rehearsal goes the same ways on the CPU with tiny sizes, and judges nothing. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
+form: name, value, unit, target, verdict. A part that PyTorch cannot do is named in a line that begins with #. `process`
+does what gpu_check.sh's one measurement does, for the time of a whole process. --rehearsal goes the same ways on the
+CPU with tiny sizes, and judges nothing. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
 """
+import os
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -23,7 +26,10 @@ TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.b
 REHEARSAL = "--rehearsal" in sys.argv
 DEVICE = "cpu" if REHEARSAL else "cuda"
 IN, OUT = (64, 64) if REHEARSAL else (1024, 1536)  # as gpu_driver exports them
-WIDTH = 64 if REHEARSAL else 8192
+LOAD_WIDTH = 64 if REHEARSAL else 8192
+WARM_SECONDS = 0 if REHEARSAL else 0.5  # as gpu_driver does before it times a network
+CHOICES = ("CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE", "TORCH_CUBLASLT_UNIFIED_WORKSPACE",
+           "TORCH_CUBLAS_WORKSPACE_CACHE", "DISABLE_ADDMM_CUDA_LT", "NVIDIA_TF32_OVERRIDE")
 UNIT = {"float32": 2**-24, "float16": 2**-11, "bfloat16": 2**-8}
 missed = 0
 
@@ -34,12 +40,13 @@ def result(name, value, unit="", target="", good=None):
         good = None
     verdict = "-" if good is None else "ok" if good else "MISSED"
     missed += good is False
-    print(name, f"{value:.6g}", unit, target, verdict, sep="\t")
+    print(name, f"{value:.6g}", unit, target, verdict, sep="\t", flush=True)
 
 
 def read_results(path):
+    """The numbers by their names; a part that failed has a word in its place."""
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if "\t" in line]
-    return {row[0]: float(row[1]) for row in rows if row[1] != "-"}
+    return {row[0]: float(row[1]) for row in rows if re.fullmatch(r"[-+.0-9e]+|inf|nan", row[1])}
 
 
 def tensor(folder, dtype, name, columns):
@@ -64,8 +71,9 @@ def compare_outputs(folder):
 
 
 def network(width, dtype):
-    return torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
-                               torch.nn.Linear(4 * width, width)).to(device=DEVICE, dtype=dtype).eval()
+    made = {"device": DEVICE, "dtype": dtype}
+    return torch.nn.Sequential(torch.nn.Linear(width, 4 * width, **made), torch.nn.GELU(),
+                               torch.nn.Linear(4 * width, width, **made)).eval()
 
 
 def synchronize():
@@ -73,10 +81,19 @@ def synchronize():
         torch.cuda.synchronize()
 
 
+def warm_up(run, seconds):
+    began = time.perf_counter()
+    run()
+    synchronize()
+    while time.perf_counter() - began < seconds:
+        run()
+        synchronize()
+
+
 def device_seconds(run, runs):
+    warm_up(run, WARM_SECONDS)
     if REHEARSAL:
         return host_seconds(run, runs)
-    run()
     seconds = []
     for _ in range(runs):
         start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -88,12 +105,10 @@ def device_seconds(run, runs):
     return statistics.median(seconds)
 
 
-def host_seconds(run, runs=64):
-    for _ in range(3):
-        run()
+def host_seconds(run, runs=256):
+    warm_up(run, WARM_SECONDS)
     seconds = []
     for _ in range(runs):
-        synchronize()
         began = time.perf_counter()
         run()
         synchronize()
@@ -102,24 +117,25 @@ def host_seconds(run, runs=64):
 
 
 def measure_network(ours):
-    width = rows = WIDTH
-    flops = 2 * 2 * rows * width * 4 * width
     for name, dtype, tf32 in (("bfloat16", torch.bfloat16, False), ("float16", torch.float16, False),
                               ("tf32", torch.float32, True), ("float32", torch.float32, False)):
+        row = next((row for row in ours if re.fullmatch(rf"{name} network, width \d+", row)), None)
+        if row is None:
+            continue
+        width = int(row.split()[-1])
         torch.backends.cuda.matmul.allow_tf32 = tf32
         with torch.inference_mode():
             model = network(width, dtype)
-            x = torch.randn(rows, width, device=DEVICE, dtype=dtype)
-            rate = flops / device_seconds(lambda: model(x), 3 if name == "float32" else 15) * 1e-12
+            x = torch.randn(width, width, device=DEVICE, dtype=dtype)
+            seconds = device_seconds(lambda: model(x), 5 if name == "float32" else 20)
+        rate = 16 * width**3 / seconds * 1e-12
         del model, x
         if not REHEARSAL:
             torch.cuda.empty_cache()
         result(f"{name} network, PyTorch eager", rate, "TFLOP/s")
-        mine = ours.get(f"{name} network, width {width}")
-        if mine is not None:
-            # One percent is noise between two processes.
-            good = mine / rate >= 0.99 if name == "bfloat16" else None
-            result(f"{name} network / PyTorch eager", mine / rate, "", ">= 0.99" if good is not None else "", good)
+        # One percent is noise between two processes.
+        good = ours[row] / rate >= 0.99 if name == "bfloat16" else None
+        result(f"{name} network / PyTorch eager", ours[row] / rate, "", ">= 0.99" if good is not None else "", good)
 
 
 def graph_seconds(model, x):
@@ -152,7 +168,7 @@ def measure_small(ours):
 
 def measure_load(ours):
     began = time.perf_counter()
-    layer = torch.nn.Linear(WIDTH, 8 * WIDTH, dtype=torch.bfloat16).to(DEVICE)
+    layer = torch.nn.Linear(LOAD_WIDTH, 8 * LOAD_WIDTH, dtype=torch.bfloat16).to(DEVICE)
     synchronize()
     seconds = time.perf_counter() - began
     rate = layer.weight.numel() * 2 / seconds * 1e-9
@@ -165,8 +181,9 @@ def measure_load(ours):
 def process():
     """Weights, input, a cold pass, three warm-ups and ten passes of 8 x 1024 x 1024 in bfloat16."""
     with torch.inference_mode():
-        width, batch = (WIDTH, 1) if REHEARSAL else (1024, 8)
-        model = network(width, torch.bfloat16)
+        width, batch = (64, 1) if REHEARSAL else (1024, 8)
+        model = torch.nn.Sequential(torch.nn.Linear(width, 4 * width), torch.nn.GELU(),
+                                    torch.nn.Linear(4 * width, width)).to(device=DEVICE, dtype=torch.bfloat16).eval()
         x = torch.randn(batch, width, width, device=DEVICE, dtype=torch.bfloat16)
         for _ in range(1 + 3 + 10):
             synchronize()
@@ -184,10 +201,14 @@ def main():
         return process()
     folder, results = pathlib.Path(arguments[0]), read_results(pathlib.Path(arguments[1]))
     print(f"# PyTorch {torch.__version__} on {'the CPU' if REHEARSAL else torch.cuda.get_device_name()}")
-    compare_outputs(folder)
-    measure_network(results)
-    measure_small(results)
-    measure_load(results)
+    chosen = [f"{name}={os.environ[name]}" for name in CHOICES if name in os.environ]
+    print(f"# chosen by the environment: {', '.join(chosen) or 'nothing'}")
+    for part, argument in ((compare_outputs, folder), (measure_network, results), (measure_small, results),
+                           (measure_load, results)):
+        try:
+            part(argument)
+        except Exception as error:  # pylint: disable=broad-exception-caught # PyTorch raises all kinds
+            print(f"# PyTorch, {part.__name__}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
     return 1 if missed else 0
 
 

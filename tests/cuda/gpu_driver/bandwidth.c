@@ -1,19 +1,35 @@
-/* The kernels against a copy within the device, and model_load against the link. */
+/* The kernels against a copy within the device, and the level 2 cache. */
 #include "driver.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "gpu/cuda/kernels.h"
 #include "gpu/generator.h"
 
-/* ---- bandwidths ---- */
+#define WARM_SECONDS 0.2
+#define RUNS         12
 
 typedef struct buffers {
     void *a;
     void *b;
+    void *partials;
     int64_t bytes;
     lot_fill fill;
 } buffers;
+
+static void run_copy(check *c, void *context)
+{
+    const buffers *held = context;
+
+    RUNTIME(cudaMemcpyAsync(held->b, held->a, (size_t)held->bytes, cudaMemcpyDeviceToDevice, c->stream));
+}
+
+static void run_set(check *c, void *context)
+{
+    const buffers *held = context;
+
+    RUNTIME(cudaMemsetAsync(held->b, 1, (size_t)held->bytes, c->stream));
+}
 
 static void run_fill(check *c, void *context)
 {
@@ -22,7 +38,24 @@ static void run_fill(check *c, void *context)
     WORKS(c, c->module->fill(c->device, held->a, &held->fill, &c->error));
 }
 
+static void run_gelu(check *c, void *context)
+{
+    const buffers *held = context;
+
+    RUNTIME(lot_launch_gelu(held->a, held->bytes / (int64_t)lot_dtype_bytes(held->fill.dtype),
+                            held->fill.dtype, c->stream));
+}
+
+/* The kernel alone, and the module's call with the way of its result to the host. */
 static void run_digest(check *c, void *context)
+{
+    const buffers *held = context;
+    int blocks;
+
+    RUNTIME(lot_launch_digest(held->partials, &blocks, held->a, held->bytes, held->fill.dtype, c->stream));
+}
+
+static void run_digest_call(check *c, void *context)
 {
     const buffers *held = context;
     uint64_t digest;
@@ -32,138 +65,130 @@ static void run_digest(check *c, void *context)
           c->module->digest(c->device, held->a, held->bytes, held->fill.dtype, &digest, &finite, &c->error));
 }
 
-/* Bytes read and written a second by a copy within the device: what the kernels are held against. */
-static void measure_copy(check *c, const buffers *held)
+static lot_fill fill_of(const buffers *held, lot_distribution distribution, lot_dtype dtype)
 {
-    cudaEvent_t start, stop;
-    double seconds[16];
-
-    RUNTIME(cudaEventCreateWithFlags(&start, cudaEventDefault));
-    RUNTIME(cudaEventCreateWithFlags(&stop, cudaEventDefault));
-    for (int i = 0; i < 16; i++) {
-        float milliseconds = 0.0f;
-
-        RUNTIME(cudaEventRecord(start, c->stream));
-        RUNTIME(cudaMemcpyAsync(held->b, held->a, (size_t)held->bytes, cudaMemcpyDeviceToDevice, c->stream));
-        RUNTIME(cudaEventRecord(stop, c->stream));
-        RUNTIME(cudaStreamSynchronize(c->stream));
-        RUNTIME(cudaEventElapsedTime(&milliseconds, start, stop));
-        seconds[i] = (double)milliseconds * 1e-3;
-    }
-    RUNTIME(cudaEventDestroy(stop));
-    RUNTIME(cudaEventDestroy(start));
-    c->copy_bytes_per_second = 2.0 * (double)held->bytes / median(seconds, 16);
-    result("copy within the device", c->copy_bytes_per_second * 1e-9, "GB/s");
+    return (lot_fill){.seed = 3,
+                      .tensor = LOT_TENSOR_INPUT,
+                      .distribution = distribution,
+                      .scale = 1.0f,
+                      .count = held->bytes / (int64_t)lot_dtype_bytes(dtype),
+                      .dtype = dtype};
 }
 
-static void measure_fills(check *c, buffers *held)
+static void measure_fills(check *c, buffers *held, double copy)
 {
     static const char *const names[] = {"uniform", "near-normal"};
 
     for (int distribution = 0; distribution < 2; distribution++)
         for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
             char name[96];
-            double seconds;
 
-            held->fill = (lot_fill){.seed = 3,
-                                    .tensor = LOT_TENSOR_INPUT,
-                                    .distribution = (lot_distribution)distribution,
-                                    .scale = 1.0f,
-                                    .count = held->bytes / (int64_t)lot_dtype_bytes((lot_dtype)dtype),
-                                    .dtype = (lot_dtype)dtype};
-            seconds = device_seconds(c, run_fill, held, 8);
+            held->fill = fill_of(held, (lot_distribution)distribution, (lot_dtype)dtype);
+            warm_up(c, run_fill, held, WARM_SECONDS);
             (void)snprintf(name, sizeof name, "fill %s %s / copy", names[distribution],
                            lot_dtype_name((lot_dtype)dtype));
-            at_least(c, name, (double)held->bytes / seconds / c->copy_bytes_per_second, 0.85);
+            at_least(c, name, (double)held->bytes / device_seconds(c, run_fill, held, RUNS) / copy, 0.85);
         }
 }
 
-static void measure_digests(check *c, buffers *held)
+/* GELU of a GELU of ... goes to zero: fresh values for every run. */
+static void measure_gelus(check *c, buffers *held, double copy)
+{
+    for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
+        double seconds[RUNS];
+        char name[96];
+
+        held->fill = fill_of(held, LOT_NEAR_NORMAL, (lot_dtype)dtype);
+        warm_up(c, run_gelu, held, WARM_SECONDS);
+        for (int i = 0; i < RUNS; i++) {
+            run_fill(c, held);
+            WORKS(c, c->module->sync(c->device, &c->error));
+            seconds[i] = stream_seconds(c, run_gelu, held, 1);
+        }
+        (void)snprintf(name, sizeof name, "gelu %s / copy", lot_dtype_name((lot_dtype)dtype));
+        at_least(c, name, 2.0 * (double)held->bytes / median(seconds, RUNS) / copy, 0.85);
+    }
+}
+
+static void measure_digests(check *c, buffers *held, double copy)
 {
     for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
         char name[96];
 
-        held->fill.dtype = (lot_dtype)dtype;
+        held->fill = fill_of(held, LOT_NEAR_NORMAL, (lot_dtype)dtype);
+        warm_up(c, run_digest, held, WARM_SECONDS);
         (void)snprintf(name, sizeof name, "digest %s / copy", lot_dtype_name((lot_dtype)dtype));
-        at_least(c, name,
-                 (double)held->bytes / device_seconds(c, run_digest, held, 8) / c->copy_bytes_per_second,
-                 0.85);
+        at_least(c, name, (double)held->bytes / stream_seconds(c, run_digest, held, RUNS) / copy, 0.85);
     }
+    result("digest, the module's call",
+           (double)held->bytes / host_seconds(c, run_digest_call, held, RUNS) * 1e-9, "GB/s");
 }
 
-/* GELU has no call of its own: the time of a narrow layer with it less that without it. */
-static void measure_gelus(check *c)
+static buffers take_buffers(check *c, int64_t bytes)
 {
-    for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
-        const int64_t rows = c->small ? 64 : 16384, out = c->small ? 64 : 32768;
-        lot_linear linear = {.rows = rows, .in_features = 64, .out_features = out, .dtype = (lot_dtype)dtype};
-        double seconds[2];
-        char name[96];
+    buffers held = {.bytes = bytes};
 
-        if (c->module->supports(c->device, linear.dtype, LOT_MATH_IEEE, &c->error) != LOT_OK)
-            continue;
-        for (int activation = LOT_ACTIVATION_NONE; activation <= LOT_GELU_ERF; activation++) {
-            layer made;
+    while (held.bytes > (int64_t)1 << 20 && 3 * held.bytes > free_bytes())
+        held.bytes /= 2;
+    held.a = tensor(c, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1.0f, held.bytes / 4, LOT_FLOAT32);
+    held.b = take(c, held.bytes);
+    RUNTIME(cudaMalloc(&held.partials, LOT_PARTIALS * sizeof(lot_digest_partial)));
+    WORKS(c, c->module->sync(c->device, &c->error));
+    return held;
+}
 
-            linear.activation = (lot_activation)activation;
-            made = make_layer(c, linear);
-            seconds[activation] = device_seconds(c, run_layer, &made, 8);
-            drop_layer(c, &made);
-        }
-        (void)snprintf(name, sizeof name, "gelu %s / copy", lot_dtype_name(linear.dtype));
-        at_least(c, name,
-                 2.0 * (double)(rows * out) * (double)lot_dtype_bytes(linear.dtype) /
-                     (seconds[1] - seconds[0]) / c->copy_bytes_per_second,
-                 0.85);
-    }
+static void drop_buffers(check *c, const buffers *held)
+{
+    RUNTIME(cudaFree(held->partials));
+    c->module->free(c->device, held->b);
+    c->module->free(c->device, held->a);
+    WORKS(c, c->module->sync(c->device, &c->error));
 }
 
 void measure_bandwidths(check *c)
 {
-    buffers held = {.bytes = c->small ? 1 << 16 : (int64_t)2 << 30};
+    buffers held = take_buffers(c, c->small ? 1 << 16 : (int64_t)2 << 30);
+    double copy;
 
-    held.a = tensor(c, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1.0f, held.bytes / 4, LOT_FLOAT32);
-    held.b = take(c, held.bytes);
-    WORKS(c, c->module->sync(c->device, &c->error));
-    measure_copy(c, &held);
-    measure_fills(c, &held);
-    measure_digests(c, &held);
-    c->module->free(c->device, held.b);
-    c->module->free(c->device, held.a);
-    measure_gelus(c);
+    warm_up(c, run_copy, &held, WARM_SECONDS);
+    copy = 2.0 * (double)held.bytes / stream_seconds(c, run_copy, &held, RUNS); /* read and written */
+    result("copy within the device", copy * 1e-9, "GB/s");
+    result("memset", (double)held.bytes / stream_seconds(c, run_set, &held, RUNS) * 1e-9, "GB/s");
+    measure_fills(c, &held, copy);
+    measure_gelus(c, &held, copy);
+    measure_digests(c, &held, copy);
+    drop_buffers(c, &held);
 }
-/* ---- model_load ---- */
 
-void measure_load(check *c)
+/* ---- the level 2 cache ---- */
+
+/* Reads half a cache's worth after a read of the same, after the module's flush, and after a gigabyte of
+ * other writes, which certainly leaves nothing: the flush must cost as much as that. */
+void measure_cache(check *c)
 {
-    const int64_t bytes = c->small ? 1 << 20 : 1 << 30;
-    const lot_fill fill = {.seed = 1,
-                           .tensor = LOT_TENSOR_WEIGHT_1,
-                           .distribution = LOT_UNIFORM,
-                           .scale = 0.01f,
-                           .count = bytes / 2,
-                           .dtype = LOT_BFLOAT16};
-    void *device = take(c, bytes), *pinned = NULL;
-    double began, build, link, memory;
+    const int64_t l2 = c->facts.l2_cache_bytes;
+    buffers held = take_buffers(c, c->small ? 1 << 16 : (int64_t)1 << 30);
+    const int64_t all = held.bytes;
+    double warm[RUNS], flushed[RUNS], cold[RUNS];
 
-    RUNTIME(cudaHostAlloc(&pinned, (size_t)bytes, cudaHostAllocDefault));
-    memset(pinned, 1, (size_t)bytes);
-    began = now();
-    memset(pinned, 2, (size_t)bytes);
-    memory = now() - began;
-    WORKS(c, c->module->build(c->device, device, &fill, &c->error));
-    WORKS(c, c->module->sync(c->device, &c->error));
-    began = now();
-    WORKS(c, c->module->build(c->device, device, &fill, &c->error));
-    WORKS(c, c->module->sync(c->device, &c->error));
-    build = now() - began;
-    began = now();
-    WORKS(c, c->module->upload(c->device, device, pinned, bytes, &c->error));
-    link = now() - began;
-    result("host memory, one thread writing", (double)bytes / memory * 1e-9, "GB/s");
-    result("host to device, page-locked", (double)bytes / link * 1e-9, "GB/s");
-    result("model_load, bfloat16", (double)bytes / build * 1e-9, "GB/s");
-    at_most(c, "model_load / host to device", build / link, 1.5);
-    RUNTIME(cudaFreeHost(pinned));
-    c->module->free(c->device, device);
+    held.fill = fill_of(&held, LOT_NEAR_NORMAL, LOT_FLOAT32);
+    warm_up(c, run_digest, &held, WARM_SECONDS);
+    for (int i = 0; i < RUNS; i++) {
+        held.bytes = l2 / 2 < all ? l2 / 2 : all;
+        run_digest(c, &held);
+        warm[i] = stream_seconds(c, run_digest, &held, 1);
+        WORKS(c, c->module->flush_cache(c->device, &c->error));
+        WORKS(c, c->module->sync(c->device, &c->error));
+        flushed[i] = stream_seconds(c, run_digest, &held, 1);
+        held.bytes = all;
+        run_set(c, &held);
+        held.bytes = l2 / 2 < all ? l2 / 2 : all;
+        cold[i] = stream_seconds(c, run_digest, &held, 1);
+    }
+    result("level 2 cache", (double)l2 * 0x1p-20, "MiB");
+    result("half of it read again", median(warm, RUNS) * 1e6, "us");
+    result("read after a flush", median(flushed, RUNS) * 1e6, "us");
+    result("read after a gigabyte of writes", median(cold, RUNS) * 1e6, "us");
+    at_least(c, "read after a flush / after the writes", median(flushed, RUNS) / median(cold, RUNS), 0.95);
+    drop_buffers(c, &held);
 }

@@ -1,23 +1,22 @@
 /* Checks and measures the CUDA module on its own, for tests/cuda/gpu_check.sh: needs nothing but the module,
  * the CUDA runtime and cuBLASLt.
  *
- *     gpu_driver MODULE.so [--small] [--export FOLDER]
+ *     gpu_driver MODULE.so [--small] [--tune N] [--export FOLDER] PART...
  *
- * Prints one line a result: name, value, unit, target, verdict (ok, MISSED or -), separated by tabs. Values
- * are the median of several runs. --small makes every size tiny, to rehearse where no GPU is: its numbers
- * mean nothing. --export leaves a layer's tensors and its outputs as raw files, for a comparison with other
- * programs. Exit status: 0 all targets met, 1 one missed, 2 it could not run. */
+ * A part is one of those in `parts` below; each is best run by a process of its own, for a device that fails
+ * ends the process. Prints one line a result: name, value, unit, target, verdict (ok, MISSED or -), separated
+ * by tabs, and lines that begin with # to read. Values are medians of several runs. --small makes every size
+ * tiny, to rehearse where no GPU is: its numbers mean nothing. --tune lets the module time N algorithms for a
+ * plan. --export leaves a layer's tensors and its outputs as raw files, for a comparison with other programs.
+ * Exit status: 0 all targets met, 1 one missed, 2 it could not run. */
 #define _GNU_SOURCE
 #include "driver.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "gpu/generator.h"
 
 /* ---- errors and results ---- */
 
@@ -39,7 +38,6 @@ static void judge(check *c, const char *name, double value, const char *target, 
     c->missed += !good;
 }
 
-/* What must hold anywhere: `value` is at most `most`. */
 void must_hold(check *c, const char *name, double value, double most)
 {
     char target[32];
@@ -48,7 +46,6 @@ void must_hold(check *c, const char *name, double value, double most)
     judge(c, name, value, target, value <= most);
 }
 
-/* Speeds, which are not judged where the sizes are tiny. */
 void at_least(check *c, const char *name, double value, double least)
 {
     char target[32];
@@ -67,6 +64,8 @@ void at_most(check *c, const char *name, double value, double most)
     else
         must_hold(c, name, value, most);
 }
+
+/* ---- timing ---- */
 
 double now(void)
 {
@@ -88,14 +87,21 @@ double median(double *values, int count)
     qsort(values, (size_t)count, sizeof *values, by_size);
     return values[count / 2];
 }
-/* ---- timing ---- */
 
-/* Median device seconds of `runs` runs, after one that is not counted. */
+void warm_up(check *c, work run, void *context, double seconds)
+{
+    const double began = now();
+
+    do {
+        run(c, context);
+        RUNTIME(cudaDeviceSynchronize());
+    } while (!c->small && now() - began < seconds);
+}
+
 double device_seconds(check *c, work run, void *context, int runs)
 {
     double seconds[RUNS_MOST];
 
-    run(c, context);
     for (int i = 0; i < runs; i++) {
         WORKS(c, c->module->timer_start(c->device, &c->error));
         run(c, context);
@@ -106,84 +112,98 @@ double device_seconds(check *c, work run, void *context, int runs)
     return median(seconds, runs);
 }
 
-/* Median host seconds of `runs` runs, each waited for, after a few that are not counted. */
+double stream_seconds(check *c, work run, void *context, int runs)
+{
+    cudaEvent_t start, stop;
+    double seconds[RUNS_MOST];
+
+    RUNTIME(cudaEventCreateWithFlags(&start, cudaEventDefault));
+    RUNTIME(cudaEventCreateWithFlags(&stop, cudaEventDefault));
+    for (int i = 0; i < runs; i++) {
+        float milliseconds = 0.0f;
+
+        RUNTIME(cudaEventRecord(start, c->stream));
+        run(c, context);
+        RUNTIME(cudaEventRecord(stop, c->stream));
+        RUNTIME(cudaStreamSynchronize(c->stream));
+        RUNTIME(cudaEventElapsedTime(&milliseconds, start, stop));
+        seconds[i] = (double)milliseconds * 1e-3;
+    }
+    RUNTIME(cudaEventDestroy(stop));
+    RUNTIME(cudaEventDestroy(start));
+    return median(seconds, runs);
+}
+
 double host_seconds(check *c, work run, void *context, int runs)
 {
     double seconds[RUNS_MOST];
 
-    for (int i = -3; i < runs; i++) {
+    for (int i = 0; i < runs; i++) {
         const double began = now();
 
         run(c, context);
-        if (i >= 0)
-            seconds[i] = now() - began;
+        seconds[i] = now() - began;
     }
     return median(seconds, runs);
 }
-/* ---- tensors and layers ---- */
 
-void *take(check *c, int64_t bytes)
+/* ---- parts ---- */
+
+static void part_values(check *c)
 {
-    void *pointer = NULL;
-
-    WORKS(c, c->module->alloc(c->device, bytes, &pointer, &c->error));
-    return pointer;
+    check_values(c);
+    check_digest(c);
 }
 
-void *tensor(check *c, uint32_t number, lot_distribution distribution, float scale, int64_t count,
-             lot_dtype dtype)
+static void part_bfloat16(check *c)
 {
-    const lot_fill fill = {.seed = 1,
-                           .tensor = number,
-                           .distribution = distribution,
-                           .scale = scale,
-                           .count = count,
-                           .dtype = dtype};
-    void *pointer = take(c, count * (int64_t)lot_dtype_bytes(dtype));
-
-    WORKS(c, c->module->fill(c->device, pointer, &fill, &c->error));
-    return pointer;
+    measure_network(c, LOT_BFLOAT16, LOT_MATH_IEEE, "bfloat16");
 }
 
-layer make_layer(check *c, lot_linear linear)
+static void part_float16(check *c)
 {
-    const float bound = 1.0f / sqrtf((float)linear.in_features);
-    const int64_t in = linear.in_features, out = linear.out_features;
-    lot_plan_facts facts;
-    layer made = {.linear = linear};
-
-    made.x = tensor(c, LOT_TENSOR_INPUT, LOT_NEAR_NORMAL, 1.0f, linear.rows * in, linear.dtype);
-    made.w = tensor(c, LOT_TENSOR_WEIGHT_1, LOT_UNIFORM, bound, out * in, linear.dtype);
-    made.b = tensor(c, LOT_TENSOR_BIAS_1, LOT_UNIFORM, bound, out, linear.dtype);
-    made.y = take(c, linear.rows * out * (int64_t)lot_dtype_bytes(linear.dtype));
-    WORKS(c, c->module->plan(c->device, &linear, &made.plan, &facts, &c->error));
-    return made;
+    measure_network(c, LOT_FLOAT16, LOT_MATH_IEEE, "float16");
 }
 
-void drop_layer(check *c, layer *made)
+static void part_tf32(check *c)
 {
-    c->module->plan_free(c->device, made->plan);
-    c->module->free(c->device, made->y);
-    c->module->free(c->device, made->b);
-    c->module->free(c->device, made->w);
-    c->module->free(c->device, made->x);
-    WORKS(c, c->module->sync(c->device, &c->error));
+    measure_network(c, LOT_FLOAT32, LOT_MATH_TF32, "tf32");
 }
 
-void run_layer(check *c, void *context)
+static void part_float32(check *c)
 {
-    const layer *l = context;
-
-    WORKS(c, c->module->run(c->device, l->plan, l->y, l->x, l->w, l->b, &c->error));
+    measure_network(c, LOT_FLOAT32, LOT_MATH_IEEE, "float32");
 }
 
-/* ---- */
+typedef struct part {
+    const char *name;
+    void (*run)(check *c);
+} part;
+
+static const part parts[] = {{"facts", check_facts},    {"values", part_values},
+                             {"layers", check_layers},  {"bandwidth", measure_bandwidths},
+                             {"cache", measure_cache},  {"bfloat16", part_bfloat16},
+                             {"float16", part_float16}, {"tf32", part_tf32},
+                             {"float32", part_float32}, {"small", measure_small},
+                             {"load", measure_load}};
+
+static void run_part(check *c, const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strcmp(parts[i].name, name) == 0) {
+            parts[i].run(c);
+            (void)fflush(stdout);
+            return;
+        }
+    give_up(name, "not a part");
+}
+
+/* ---- the device ---- */
 
 static void open_device(check *c, const char *path)
 {
-    const lot_device_options options = {.ordinal = 0};
+    const lot_device_options options = {.ordinal = 0, .tune_candidates = c->tune};
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    lot_device_facts facts;
     lot_absent absent[128];
     size_t count = 0;
 
@@ -193,17 +213,9 @@ static void open_device(check *c, const char *path)
     if (c->module == NULL || c->module->abi != LOT_DEVICE_ABI || c->module->size != sizeof *c->module)
         give_up(path, "not a device module of this version");
     WORKS(c, c->module->open(&options, &c->device, &c->error));
-    memset(&facts, 0, sizeof facts);
-    WORKS(c, c->module->describe(c->device, &facts, absent, 128, &count, &c->error));
-    if (facts.simulated != 0 && !c->small)
-        give_up(facts.name, "a simulator; only --small may run on it");
-    (void)printf("# %s, compute capability %s, %lld SMs, driver %s, CUDA %s, cuBLASLt %s\n", facts.name,
-                 facts.compute_capability, (long long)facts.multiprocessors, facts.driver_version,
-                 facts.runtime_version, facts.library_version);
-    (void)printf("# allocator %s, granularity %lld, reserve step %lld, kernels loaded %s\n", facts.allocator,
-                 (long long)facts.granularity_bytes, (long long)facts.reserve_step_bytes, facts.loading_mode);
-    for (size_t i = 0; i < count; i++)
-        (void)printf("# absent: %s: %s\n", absent[i].field, absent[i].reason);
+    WORKS(c, c->module->describe(c->device, &c->facts, absent, 128, &count, &c->error));
+    if (c->facts.simulated != 0 && !c->small)
+        give_up(c->facts.name, "a simulator; only --small may run on it");
     RUNTIME(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
     LIBRARY(cublasLtCreate(&c->blas));
 }
@@ -211,31 +223,23 @@ static void open_device(check *c, const char *path)
 int main(int count, char **arguments)
 {
     check c = {.small = false};
-    const char *folder = NULL;
+    int first = 2;
 
-    if (count < 2) {
-        (void)fprintf(stderr, "usage: gpu_driver MODULE.so [--small] [--export FOLDER]\n");
-        return 2;
-    }
-    for (int i = 2; i < count; i++) {
-        if (strcmp(arguments[i], "--small") == 0)
+    for (; first < count && arguments[first][0] == '-'; first++) {
+        if (strcmp(arguments[first], "--small") == 0)
             c.small = true;
-        else if (strcmp(arguments[i], "--export") == 0 && i + 1 < count)
-            folder = arguments[++i];
+        else if (strcmp(arguments[first], "--export") == 0 && first + 1 < count)
+            c.folder = arguments[++first];
+        else if (strcmp(arguments[first], "--tune") == 0 && first + 1 < count)
+            c.tune = atoi(arguments[++first]);
         else
-            give_up(arguments[i], "not an option");
+            give_up(arguments[first], "not an option");
     }
+    if (first >= count)
+        give_up("usage", "gpu_driver MODULE.so [--small] [--tune N] [--export FOLDER] PART...");
     open_device(&c, arguments[1]);
-    check_values(&c);
-    check_digest(&c);
-    check_layers(&c, folder);
-    measure_bandwidths(&c);
-    measure_network(&c, LOT_BFLOAT16, LOT_MATH_IEEE, "bfloat16");
-    measure_network(&c, LOT_FLOAT16, LOT_MATH_IEEE, "float16");
-    measure_network(&c, LOT_FLOAT32, LOT_MATH_TF32, "tf32");
-    measure_network(&c, LOT_FLOAT32, LOT_MATH_IEEE, "float32");
-    measure_small(&c);
-    measure_load(&c);
+    for (int i = first; i < count; i++)
+        run_part(&c, arguments[i]);
     LIBRARY(cublasLtDestroy(c.blas));
     RUNTIME(cudaStreamDestroy(c.stream));
     c.module->close(c.device);

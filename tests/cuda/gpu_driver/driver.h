@@ -9,18 +9,20 @@
 
 #include "gpu/device.h"
 
-#define RUNS_MOST  64
+#define RUNS_MOST  256
 #define CANDIDATES 32
 
 typedef struct check {
     const lot_device_module *module;
     lot_device *device;
+    lot_device_facts facts;
     lot_error error;
     cudaStream_t stream; /* for bare library calls */
     cublasLtHandle_t blas;
-    bool small; /* tiny sizes, nothing judged but correctness */
+    bool small;         /* tiny sizes, nothing judged but correctness */
+    int tune;           /* algorithms that the module times for a plan */
+    const char *folder; /* where one layer's tensors are left as files, or NULL */
     int missed;
-    double copy_bytes_per_second;
 } check;
 
 /* Says what could not be done and ends the program with 2. */
@@ -63,12 +65,20 @@ double median(double *values, int count);
 
 typedef void (*work)(check *c, void *context);
 
-/* Median device seconds of `runs` runs, after one that is not counted; and host seconds, each run waited for.
- */
+/* Runs again and again for that long (once where sizes are tiny), waiting each time: clocks are up then, and
+ * a limit of power or heat that a long load meets is met. */
+void warm_up(check *c, work run, void *context, double seconds);
+
+/* Median seconds of `runs` runs: by the device's clock, of work queued by the module; the same of work queued
+ * on check.stream; by the host's clock, of runs that wait for their end. */
 double device_seconds(check *c, work run, void *context, int runs);
+double stream_seconds(check *c, work run, void *context, int runs);
 double host_seconds(check *c, work run, void *context, int runs);
 
-/* ---- tensors and layers, in the device's pool ---- */
+/* ---- tensors and layers, in the device's pool (layer.c) ---- */
+
+/* The free part of the device's memory. */
+int64_t free_bytes(void);
 
 void *take(check *c, int64_t bytes);
 void *tensor(check *c, uint32_t number, lot_distribution distribution, float scale, int64_t count,
@@ -78,16 +88,18 @@ typedef struct layer {
     lot_linear linear;
     lot_plan *plan;
     void *x, *w, *b, *y;
+    bool owns_x;
 } layer;
 
-/* A layer with its tensors filled and its plan; drop_layer gives all of it back. */
-layer make_layer(check *c, lot_linear linear);
+/* A layer with its tensors filled and its plan; `x` its input, NULL for one of its own. drop_layer gives all
+ * of it back. */
+layer make_layer(check *c, lot_linear linear, void *x);
 void drop_layer(check *c, layer *made);
 
 /* A `work`: one run of the layer, queued. */
 void run_layer(check *c, void *context);
 
-/* ---- the library called bare, for the same product ---- */
+/* ---- the library called bare, for the same product (bare.c) ---- */
 
 typedef struct bare {
     cublasLtMatmulDesc_t operation;
@@ -106,13 +118,23 @@ void drop_bare(bare *b);
 /* A `work`: one product by the chosen algorithm, queued. */
 void run_bare(check *c, void *context);
 
+/* Seconds of the best of all algorithms that the library offers for the layer's product; *timed of *offered
+ * were timed before `limit_seconds` were over. */
+typedef struct rivals {
+    int offered;
+    int timed;
+} rivals;
+
+double best_seconds(check *c, const layer *l, double limit_seconds, rivals *seen);
+
 /* ---- the parts of the check ---- */
 
-/* `folder`: where one layer's tensors are left as files, or NULL. */
-void check_layers(check *c, const char *folder);
+void check_facts(check *c);
 void check_values(check *c);
 void check_digest(check *c);
+void check_layers(check *c);
 void measure_bandwidths(check *c);
+void measure_cache(check *c);
 void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name);
 void measure_small(check *c);
 void measure_load(check *c);

@@ -388,7 +388,7 @@ static void check_layer(fixture *f, const layer *made)
 {
     const lot_linear *l = &made->linear;
     const double unit = l->dtype == LOT_FLOAT32 ? 0x1p-24 : l->dtype == LOT_FLOAT16 ? 0x1p-11 : 0x1p-8;
-    const double product = l->math == LOT_MATH_TF32 ? 0x1p-10 : 0.0;
+    const double product = l->math == LOT_MATH_TF32 ? 0x1p-9 : 0.0; /* both operands, if they are cut off */
     void *x = fetch(f, made->x, l->rows * l->in_features, l->dtype);
     void *w = fetch(f, made->w, l->out_features * l->in_features, l->dtype);
     void *b = fetch(f, made->b, l->out_features, l->dtype);
@@ -409,8 +409,10 @@ static void check_layer(fixture *f, const layer *made)
             wanted = activate(l->activation, sum);
             bound = 1.13 * majorant * (((double)l->in_features + 2) * 0x1p-24 + product) +
                     2 * unit * (fabs(sum) + fabs(wanted)) + 1e-7;
-            if (l->activation == LOT_GELU_TANH) /* the pre-activation may be rounded to the dtype */
-                bound += 2 * unit * majorant;
+            /* The pre-activation may be rounded to the dtype, and a GPU's tanh is an instruction, off by up
+             * to 2^-11, half of which enters. */
+            if (l->activation == LOT_GELU_TANH)
+                bound += 2 * unit * majorant + 0x1p-12 * fabs(sum);
             if (!(fabs(got - wanted) <= bound))
                 fail_msg("dtype %d activation %d row %lld column %lld: %g, not %g within %g", (int)l->dtype,
                          (int)l->activation, (long long)r, (long long)c, got, wanted, bound);

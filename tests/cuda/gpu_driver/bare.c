@@ -1,0 +1,99 @@
+/* cuBLASLt called bare, for the product of a layer: what the module is held against. */
+#include "driver.h"
+
+#include <math.h>
+
+#define BARE_WORKSPACE ((size_t)32 << 20)
+#define RIVAL_RUNS     5
+#define HOPELESS       1.3 /* times as slow as the best, in one run: not timed further */
+
+static cublasStatus_t multiply(const check *c, const bare *b)
+{
+    static const float one = 1.0f, zero = 0.0f;
+    const layer *l = b->layer;
+
+    return cublasLtMatmul(c->blas, b->operation, &one, l->w, b->weights, l->x, b->input, &zero, l->y,
+                          b->output, l->y, b->output, &b->found[b->chosen].algo, b->workspace, BARE_WORKSPACE,
+                          c->stream);
+}
+
+void run_bare(check *c, void *context)
+{
+    LIBRARY(multiply(c, context));
+}
+
+static void set_bare(bare *b, const layer *l, cudaDataType_t type, cublasLtMatmulPreference_t preference)
+{
+    const lot_linear *linear = &l->linear;
+    const uint64_t in = (uint64_t)linear->in_features, out = (uint64_t)linear->out_features;
+    const cublasComputeType_t compute =
+        linear->math == LOT_MATH_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const cublasLtEpilogue_t epilogue =
+        linear->activation == LOT_GELU_TANH ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+    const uint64_t workspace = BARE_WORKSPACE;
+
+    LIBRARY(cublasLtMatmulDescCreate(&b->operation, compute, CUDA_R_32F));
+    LIBRARY(cublasLtMatmulDescSetAttribute(b->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                           sizeof transposed));
+    LIBRARY(cublasLtMatmulDescSetAttribute(b->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                                           sizeof epilogue));
+    LIBRARY(
+        cublasLtMatmulDescSetAttribute(b->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &l->b, sizeof l->b));
+    LIBRARY(cublasLtMatrixLayoutCreate(&b->weights, type, in, out, linear->in_features));
+    LIBRARY(cublasLtMatrixLayoutCreate(&b->input, type, in, (uint64_t)linear->rows, linear->in_features));
+    LIBRARY(cublasLtMatrixLayoutCreate(&b->output, type, out, (uint64_t)linear->rows, linear->out_features));
+    LIBRARY(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                 &workspace, sizeof workspace));
+}
+
+bare make_bare(check *c, const layer *l, int wanted)
+{
+    static const cudaDataType_t types[] = {CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF};
+    cublasLtMatmulPreference_t preference;
+    bare b = {.layer = l};
+
+    RUNTIME(cudaMalloc(&b.workspace, BARE_WORKSPACE));
+    LIBRARY(cublasLtMatmulPreferenceCreate(&preference));
+    set_bare(&b, l, types[l->linear.dtype], preference);
+    LIBRARY(cublasLtMatmulAlgoGetHeuristic(c->blas, b.operation, b.weights, b.input, b.output, b.output,
+                                           preference, wanted, b.found, &b.count));
+    LIBRARY(cublasLtMatmulPreferenceDestroy(preference));
+    if (b.count < 1)
+        give_up("cublasLtMatmulAlgoGetHeuristic", "no algorithm");
+    return b;
+}
+
+void drop_bare(bare *b)
+{
+    LIBRARY(cublasLtMatrixLayoutDestroy(b->output));
+    LIBRARY(cublasLtMatrixLayoutDestroy(b->input));
+    LIBRARY(cublasLtMatrixLayoutDestroy(b->weights));
+    LIBRARY(cublasLtMatmulDescDestroy(b->operation));
+    RUNTIME(cudaFree(b->workspace));
+}
+
+double best_seconds(check *c, const layer *l, double limit_seconds, rivals *seen)
+{
+    bare b = make_bare(c, l, CANDIDATES);
+    const double began = now();
+    double best = INFINITY;
+
+    seen->offered += b.count;
+    for (b.chosen = 0; b.chosen < b.count && now() - began < limit_seconds; b.chosen++) {
+        double seconds;
+
+        /* One that the library offers and then refuses is no rival. */
+        if (b.found[b.chosen].state != CUBLAS_STATUS_SUCCESS || multiply(c, &b) != CUBLAS_STATUS_SUCCESS ||
+            cudaStreamSynchronize(c->stream) != cudaSuccess)
+            continue;
+        seconds = stream_seconds(c, run_bare, &b, 1);
+        if (seconds < HOPELESS * best)
+            seconds = stream_seconds(c, run_bare, &b, RIVAL_RUNS);
+        seen->timed++;
+        if (seconds < best)
+            best = seconds;
+    }
+    drop_bare(&b);
+    return best;
+}

@@ -1,0 +1,73 @@
+/* model_load: values built on the host and brought over, against the link and the host's memory. */
+#include "driver.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "gpu/generator.h"
+
+#define RUNS 5
+
+typedef struct loading {
+    void *device;
+    char *host; /* page-locked */
+    int64_t bytes;
+    lot_fill fill;
+} loading;
+
+static void run_build(check *c, void *context)
+{
+    const loading *l = context;
+
+    WORKS(c, c->module->build(c->device, l->device, &l->fill, &c->error));
+    WORKS(c, c->module->sync(c->device, &c->error));
+}
+
+static void run_upload(check *c, void *context)
+{
+    const loading *l = context;
+
+    WORKS(c, c->module->upload(c->device, l->device, l->host, l->bytes, &c->error));
+}
+
+/* Every thread writes its part of the host's memory. */
+static void run_write(check *c, void *context)
+{
+    const loading *l = context;
+
+    (void)c;
+#pragma omp parallel
+    {
+        const int64_t part = l->bytes / omp_get_num_threads();
+
+        memset(l->host + omp_get_thread_num() * part, omp_get_thread_num(), (size_t)part);
+    }
+}
+
+void measure_load(check *c)
+{
+    loading l = {.bytes = c->small ? 1 << 20 : 1 << 30};
+    void *pinned = NULL;
+    double build, link, memory;
+
+    l.fill = (lot_fill){.seed = 1,
+                        .tensor = LOT_TENSOR_WEIGHT_1,
+                        .distribution = LOT_UNIFORM,
+                        .scale = 0.01f,
+                        .count = l.bytes / 2,
+                        .dtype = LOT_BFLOAT16};
+    l.device = take(c, l.bytes);
+    RUNTIME(cudaHostAlloc(&pinned, (size_t)l.bytes, cudaHostAllocDefault));
+    l.host = pinned;
+    run_write(c, &l);
+    run_build(c, &l);
+    memory = host_seconds(c, run_write, &l, RUNS);
+    link = host_seconds(c, run_upload, &l, RUNS);
+    build = host_seconds(c, run_build, &l, RUNS);
+    result("host memory, all threads writing", (double)l.bytes / memory * 1e-9, "GB/s");
+    result("host to device, page-locked", (double)l.bytes / link * 1e-9, "GB/s");
+    result("model_load, bfloat16", (double)l.bytes / build * 1e-9, "GB/s");
+    at_most(c, "model_load / the slower of link and memory", build / (link > memory ? link : memory), 1.5);
+    RUNTIME(cudaFreeHost(pinned));
+    c->module->free(c->device, l.device);
+}

@@ -1,0 +1,98 @@
+/* A small pass: overheads. */
+#include "driver.h"
+
+#include "gpu/cuda/kernels.h"
+
+#define WARM_SECONDS 0.3
+
+typedef struct small_network {
+    layer first, second;
+    bare bare_first, bare_second;
+    int64_t hidden, hidden_bytes, output_bytes;
+} small_network;
+
+/* As a measurement does it: outputs are taken from the pool and given back. */
+static void run_small(check *c, void *context)
+{
+    small_network *n = context;
+
+    n->first.y = take(c, n->hidden_bytes);
+    run_layer(c, &n->first);
+    n->second.x = n->first.y;
+    n->second.y = take(c, n->output_bytes);
+    run_layer(c, &n->second);
+    c->module->free(c->device, n->first.y);
+    WORKS(c, c->module->sync(c->device, &c->error));
+    c->module->free(c->device, n->second.y);
+}
+
+/* The same with the two events round it that a measurement's row has. */
+static void run_small_timed(check *c, void *context)
+{
+    small_network *n = context;
+
+    WORKS(c, c->module->timer_start(c->device, &c->error));
+    n->first.y = take(c, n->hidden_bytes);
+    run_layer(c, &n->first);
+    n->second.x = n->first.y;
+    n->second.y = take(c, n->output_bytes);
+    run_layer(c, &n->second);
+    c->module->free(c->device, n->first.y);
+    WORKS(c, c->module->timer_stop(c->device, &c->error));
+    WORKS(c, c->module->sync(c->device, &c->error));
+    c->module->free(c->device, n->second.y);
+}
+
+static void run_small_bare(check *c, void *context)
+{
+    small_network *n = context;
+
+    run_bare(c, &n->bare_first);
+    if (n->first.linear.activation == LOT_GELU_ERF)
+        RUNTIME(lot_launch_gelu(n->bare_first.layer->y, n->hidden, n->first.linear.dtype, c->stream));
+    run_bare(c, &n->bare_second);
+    RUNTIME(cudaStreamSynchronize(c->stream));
+}
+
+/* Seconds of a pass with that GELU, of one with events, and of the bare calls for it. */
+static void measure(check *c, lot_activation activation, double *ours, double *timed, double *bare_calls)
+{
+    const int64_t width = 64, hidden = 256, rows = 16;
+    small_network n = {
+        .hidden = rows * hidden, .hidden_bytes = rows * hidden * 2, .output_bytes = rows * width * 2};
+    layer first, second; /* as made, for the bare calls */
+
+    first = make_layer(c, (lot_linear){rows, width, hidden, LOT_FLOAT16, LOT_MATH_IEEE, activation}, NULL);
+    second = make_layer(c, (lot_linear){rows, hidden, width, LOT_FLOAT16, LOT_MATH_IEEE, LOT_ACTIVATION_NONE},
+                        first.y);
+    n.first = first;
+    n.second = second;
+    n.bare_first = make_bare(c, &first, 1);
+    n.bare_second = make_bare(c, &second, 1);
+    WORKS(c, c->module->sync(c->device, &c->error));
+    warm_up(c, run_small_bare, &n, WARM_SECONDS);
+    *bare_calls = host_seconds(c, run_small_bare, &n, RUNS_MOST);
+    warm_up(c, run_small, &n, WARM_SECONDS);
+    *ours = host_seconds(c, run_small, &n, RUNS_MOST);
+    warm_up(c, run_small_timed, &n, WARM_SECONDS);
+    *timed = host_seconds(c, run_small_timed, &n, RUNS_MOST);
+    drop_bare(&n.bare_second);
+    drop_bare(&n.bare_first);
+    drop_layer(c, &second);
+    drop_layer(c, &first);
+}
+
+void measure_small(check *c)
+{
+    double ours, timed, bare_calls;
+
+    measure(c, LOT_GELU_ERF, &ours, &timed, &bare_calls);
+    result("small forward, erf (float16, 16 x 64)", ours * 1e6, "us");
+    result("small forward, erf, with a row's events", timed * 1e6, "us");
+    result("small forward, erf, bare calls", bare_calls * 1e6, "us");
+    at_most(c, "small forward, erf / bare calls", ours / bare_calls, 1.2);
+    measure(c, LOT_GELU_TANH, &ours, &timed, &bare_calls);
+    result("small forward, tanh", ours * 1e6, "us");
+    result("small forward, tanh, bare calls", bare_calls * 1e6, "us");
+    at_most(c, "small forward, tanh / bare calls", ours / bare_calls, 1.2);
+}
