@@ -1,5 +1,5 @@
 /* What each code of the CUDA runtime, of cuBLASLt and of NVML is to the program: the one table, by number,
- * for headers of older toolkits lack the newer names. tests/cuda/module/status_test.py walks every code that
+ * for headers of older toolkits lack the newer names. tests/cuda/module/codes_test.py walks every code that
  * the toolkit's headers declare.
  *
  * Two answers where they differ: before the device is open, when a code says that none can be had, and

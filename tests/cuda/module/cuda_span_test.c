@@ -111,7 +111,7 @@ static void test_a_forward_pass_holds_only_its_work(void **state)
                                        "cudaMallocFromPoolAsync",
                                        "cublasLtMatmulDescSetAttribute",
                                        "cublasLtMatmul",
-                                       "__cudaLaunchKernel",
+                                       "cudaLaunchKernel",
                                        "cudaGetLastError",
                                        "cudaMallocFromPoolAsync",
                                        "cublasLtMatmulDescSetAttribute",

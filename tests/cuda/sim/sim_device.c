@@ -8,6 +8,10 @@
 
 #define L2_BYTES (8 << 20)
 
+/* Numbers of attributes that older headers do not have. */
+#define MPS_ENABLED  133
+#define HOST_NUMA_ID 134
+
 static bool has_pools(sim_unit unit)
 {
     const sim_fault *fault = sim_fault_find(SIM_FAULT_NO_POOLS, unit.gpu, NULL);
@@ -33,8 +37,10 @@ cudaError_t cudaGetDeviceCount(int *count)
 
     if (error != cudaSuccess)
         return sim_leave(error);
+    if (visible == 0)
+        return sim_leave(cudaErrorNoDevice);
     *count = visible;
-    return sim_leave(visible > 0 ? cudaSuccess : cudaErrorNoDevice);
+    return sim_leave(cudaSuccess);
 }
 
 /* Makes a device current, with its context, as since CUDA 12.0. */
@@ -108,7 +114,15 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
+#if CUDART_VERSION < 12000 /* which looks for a device first */
+    const cudaError_t error = sim_enter_driver(__func__);
+
+    if (error != cudaSuccess || sim_config_get()->visible_count == 0)
+        return sim_leave(error != cudaSuccess ? error : cudaErrorNoDevice);
+    (void)sim_leave(cudaSuccess);
+#else
     sim_log(__func__);
+#endif
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
@@ -178,11 +192,7 @@ static void fill_properties(struct cudaDeviceProp *p, sim_unit unit)
     p->asyncEngineCount = 2;
     p->unifiedAddressing = 1;
     p->canMapHostMemory = 1;
-    p->hostRegisterSupported = 1;
     p->streamPrioritiesSupported = 1;
-    p->memoryPoolsSupported = has_pools(unit);
-    p->mpsEnabled = serves_mps(unit);
-    p->hostNumaId = gpu->numa_node;
     fill_limits(p);
 }
 
@@ -199,8 +209,29 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int ordin
     return sim_leave(cudaSuccess);
 }
 
-/* Attributes that are no member of cudaDeviceProp; false where the attribute is not modelled. */
-static bool other_attribute(enum cudaDeviceAttr attribute, int *value)
+/* Attributes that came after CUDA 12.0; false where this version of the runtime does not know them. */
+static bool late_attribute(int attribute, sim_unit unit, int *value)
+{
+    const sim_fault *old = sim_fault_find(SIM_FAULT_OLD_RUNTIME, unit.gpu, NULL);
+
+    if (old != NULL && (attribute == MPS_ENABLED || attribute == HOST_NUMA_ID)) {
+        sim_fault_note(old);
+        return false;
+    }
+    if (attribute == MPS_ENABLED && CUDART_VERSION >= 12030) {
+        *value = serves_mps(unit);
+        return true;
+    }
+    if (attribute == HOST_NUMA_ID && CUDART_VERSION >= 12020) {
+        *value = sim_config_get()->gpus[unit.gpu].numa_node;
+        return true;
+    }
+    return false;
+}
+
+/* Attributes that are no member of cudaDeviceProp in some version of the runtime; false where the attribute
+ * is not modelled, or unknown to this version. */
+static bool other_attribute(enum cudaDeviceAttr attribute, sim_unit unit, int *value)
 {
     switch ((int)attribute) {
     case cudaDevAttrClockRate:
@@ -224,10 +255,14 @@ static bool other_attribute(enum cudaDeviceAttr attribute, int *value)
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrComputePreemptionSupported:
     case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrHostRegisterSupported:
         *value = 1;
         return true;
+    case cudaDevAttrMemoryPoolsSupported:
+        *value = has_pools(unit);
+        return true;
     default:
-        return false;
+        return late_attribute((int)attribute, unit, value);
     }
 }
 
@@ -247,7 +282,6 @@ typedef struct attribute_row {
     }
 
 static const attribute_row attributes[] = {
-    INT_ROW(cudaDevAttrHostNumaId, hostNumaId),
     INT_ROW(cudaDevAttrMaxThreadsPerBlock, maxThreadsPerBlock),
     INT_ROW(cudaDevAttrMaxBlockDimX, maxThreadsDim[0]),
     INT_ROW(cudaDevAttrMaxBlockDimY, maxThreadsDim[1]),
@@ -273,14 +307,9 @@ static const attribute_row attributes[] = {
     INT_ROW(cudaDevAttrAsyncEngineCount, asyncEngineCount),
     INT_ROW(cudaDevAttrUnifiedAddressing, unifiedAddressing),
     INT_ROW(cudaDevAttrCanMapHostMemory, canMapHostMemory),
-    INT_ROW(cudaDevAttrHostRegisterSupported, hostRegisterSupported),
     INT_ROW(cudaDevAttrStreamPrioritiesSupported, streamPrioritiesSupported),
     INT_ROW(cudaDevAttrComputeCapabilityMajor, major),
     INT_ROW(cudaDevAttrComputeCapabilityMinor, minor),
-    INT_ROW(cudaDevAttrMemoryPoolsSupported, memoryPoolsSupported),
-#if CUDART_VERSION >= 12050
-    INT_ROW(cudaDevAttrMpsEnabled, mpsEnabled),
-#endif
 };
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int ordinal)
@@ -293,7 +322,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         return sim_leave(error);
     if (device == NULL)
         return sim_leave(cudaErrorInvalidDevice);
-    if (other_attribute(attribute, value))
+    if (other_attribute(attribute, device->unit, value))
         return sim_leave(cudaSuccess);
     fill_properties(&properties, device->unit);
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
@@ -305,7 +334,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
                                     : *(const int *)(const void *)member;
         return sim_leave(cudaSuccess);
     }
-    sim_say("device attribute %d is not modelled", (int)attribute);
+    if ((int)attribute != MPS_ENABLED && (int)attribute != HOST_NUMA_ID) /* an older runtime's refusal */
+        sim_say("device attribute %d is not modelled", (int)attribute);
     return sim_leave(cudaErrorInvalidValue);
 }
 

@@ -64,7 +64,9 @@ static const error_row rows[] = {
     ROW(cudaErrorInvalidDevice, "invalid device ordinal"),
     ROW(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
     ROW(cudaErrorECCUncorrectable, "uncorrectable ECC error encountered"),
+#if CUDART_VERSION >= 12080
     ROW(cudaErrorContained, "Invalid access of peer GPU memory over nvlink or a hardware error"),
+#endif
     ROW(cudaErrorUnsupportedLimit, "limit is not supported on this architecture"),
     ROW(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     ROW(cudaErrorSymbolNotFound, "named symbol not found"),

@@ -48,6 +48,7 @@ static const kind_row kinds[SIM_FAULT_KIND_COUNT] = {
     [SIM_FAULT_BUSY] = {"busy", 0, 0, 46},
     [SIM_FAULT_FOREIGN] = {"foreign", KEY_PID, KEY_BYTE, 0},
     [SIM_FAULT_MPS] = {"mps", 0, 0, 0},
+    [SIM_FAULT_OLD_RUNTIME] = {"old-runtime", 0, 0, 0},
     [SIM_FAULT_NVML_INIT] = {"nvml-init", 0, KEY_CODE, 9},
     [SIM_FAULT_NVML_MISSING] = {"nvml-missing", KEY_TEXT, 0, 13},
     [SIM_FAULT_NVML_STATUS] = {"nvml-status", KEY_TEXT, KEY_CODE, 3},

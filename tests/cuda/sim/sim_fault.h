@@ -28,6 +28,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_BUSY,         /* no context can be made: 46 */
     SIM_FAULT_FOREIGN,      /* NVML lists a foreign compute process `pid` with `bytes` */
     SIM_FAULT_MPS,          /* the GPU is served through MPS */
+    SIM_FAULT_OLD_RUNTIME,  /* device attributes that came after CUDA 12.1 are unknown */
     SIM_FAULT_NVML_INIT,    /* nvmlInit_v2 returns `code` */
     SIM_FAULT_NVML_MISSING, /* dlsym does not find `symbol` */
     SIM_FAULT_NVML_STATUS,  /* the NVML function `symbol` returns `code` */

@@ -9,7 +9,7 @@
 #define LAUNCH_OVERHEAD 3e-6         /* seconds on the device's clock */
 #define CODE_BYTES      (1ull << 20) /* device memory that a kernel takes when it is first used */
 
-/* A kernel as the product's code registered it. cudaKernel_t points to this. */
+/* A kernel as the product's code registered it. The runtime's cudaKernel_t, since CUDA 12.1. */
 struct CUkern_st {
     const void *host; /* address of its stub */
     const char *name;
@@ -234,23 +234,23 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
 }
 
 /* What <<<>>> calls since CUDA 13. */
-cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+cudaError_t __cudaGetKernel(struct CUkern_st **kernel, const void *host);
+cudaError_t __cudaLaunchKernel(struct CUkern_st *kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared_bytes, cudaStream_t stream);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st *stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, void *stream);
 
-cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
+cudaError_t __cudaGetKernel(struct CUkern_st **kernel, const void *host)
 {
     sim_lock();
-    *kernel = (cudaKernel_t)(void *)find_registered(host);
+    *kernel = find_registered(host);
     return sim_leave(*kernel != NULL ? cudaSuccess : cudaErrorInvalidDeviceFunction);
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+cudaError_t __cudaLaunchKernel(struct CUkern_st *kernel, dim3 grid, dim3 block, void **arguments,
                                size_t shared_bytes, cudaStream_t stream)
 {
-    return launch(__func__, kernel, (call_shape){grid, block, shared_bytes, stream}, arguments);
+    return launch("cudaLaunchKernel", kernel, (call_shape){grid, block, shared_bytes, stream}, arguments);
 }
 
 static _Thread_local call_shape shapes[8];

@@ -163,10 +163,24 @@ static bool properties_fit(const struct cudaMemPoolProps *properties)
     for (size_t i = 0; i < sizeof properties->reserved; i++)
         if (properties->reserved[i] != 0)
             return false;
+#if CUDART_VERSION >= 12080
+    if (properties->usage != 0)
+        return false;
+#endif
     return properties->location.type == cudaMemLocationTypeDevice &&
            properties->allocType == cudaMemAllocationTypePinned &&
-           properties->handleTypes == cudaMemHandleTypeNone && properties->usage == 0 &&
-           properties->win32SecurityAttributes == NULL;
+           properties->handleTypes == cudaMemHandleTypeNone && properties->win32SecurityAttributes == NULL;
+}
+
+/* The size that a pool may grow to; 0: no limit, as in every pool before CUDA 12.2. */
+static size_t most_bytes(const struct cudaMemPoolProps *properties)
+{
+#if CUDART_VERSION >= 12020
+    return properties->maxSize;
+#else
+    (void)properties;
+    return 0;
+#endif
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties)
@@ -182,7 +196,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
         return sim_leave(cudaErrorInvalidValue);
     error = sim_device_ready(home);
     if (error == cudaSuccess)
-        *pool = new_pool(home, properties->maxSize);
+        *pool = new_pool(home, most_bytes(properties));
     if (error == cudaSuccess)
         sim_count(SIM_POOL, 1);
     return sim_leave(error);

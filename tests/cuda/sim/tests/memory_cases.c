@@ -220,10 +220,12 @@ static void pool_limits(void)
     memset(&properties, 0, sizeof properties);
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
+#if CUDART_VERSION >= 12020
     properties.maxSize = CHUNK;
     OK(cudaMemPoolCreate(&small, &properties));
     OK(cudaMallocFromPoolAsync(&a, CHUNK, small, NULL));
     EXPECT(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&a, 1, small, NULL));
+#endif
     EXPECT(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&a, 1ull << 30, large, NULL));
     EXPECT(cudaErrorInvalidValue, cudaMallocFromPoolAsync(&a, 0, large, NULL));
     CHECK(pool_value(large, cudaMemPoolAttrReservedMemHigh) == 0); /* a failed allocation leaves no trace */

@@ -211,8 +211,12 @@ static void no_driver(void)
     EXPECT(cudaErrorInsufficientDriver, cudaGetLastError());
     OK(cudaDriverGetVersion(&version));
     CHECK(version == 0);
+#if CUDART_VERSION < 12000
+    EXPECT(cudaErrorInsufficientDriver, cudaRuntimeGetVersion(&version));
+#else
     OK(cudaRuntimeGetVersion(&version));
     CHECK(version == CUDART_VERSION);
+#endif
 }
 
 static void none_visible(void)
@@ -220,7 +224,7 @@ static void none_visible(void)
     int count = 77;
 
     EXPECT(cudaErrorNoDevice, cudaGetDeviceCount(&count));
-    CHECK(count == 0);
+    CHECK(count == 77);
     EXPECT(cudaErrorNoDevice, cudaSetDevice(0));
 }
 
