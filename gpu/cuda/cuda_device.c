@@ -15,9 +15,9 @@
 
 #define FLUSH_TIMES 4 /* the level 2 cache's size */
 
-/* Numbers of attributes that headers before CUDA 12 do not have. */
-#define ATTRIBUTE_MPS_ENABLED  133
-#define ATTRIBUTE_HOST_NUMA_ID 134
+/* Numbers of attributes that older headers do not have, and runtimes older than that refuse. */
+#define ATTRIBUTE_MPS_ENABLED  133 /* CUDA 12.3 */
+#define ATTRIBUTE_HOST_NUMA_ID 134 /* CUDA 12.2 */
 
 /* ---- facts ---- */
 
@@ -41,6 +41,20 @@ void lot_facts_clear(lot_device_facts *facts)
 static void version_text(int version, char *text, size_t size)
 {
     (void)snprintf(text, size, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+/* The runtime in use. Before CUDA 12 it does not say without a device: then its first number, which is that
+ * of the headers. */
+static void runtime_version_text(char *text, size_t size)
+{
+    int version = 0;
+
+    if (cudaRuntimeGetVersion(&version) == cudaSuccess) {
+        version_text(version, text, size);
+        return;
+    }
+    (void)cudaGetLastError();
+    (void)snprintf(text, size, "%d", CUDART_VERSION / 1000);
 }
 
 /* 130100 is 13.1.0; before 11.5 of cuBLAS, 110400 is 11.4.0 too. */
@@ -146,13 +160,12 @@ static lot_status describe_unopened(int ordinal, lot_nvml *nvml, const lot_devic
  */
 static lot_status driver_error(lot_error *error)
 {
-    int driver = 0, runtime = 0;
+    int driver = 0;
     char needs[16], has[16];
 
-    if (error->code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
-        cudaRuntimeGetVersion(&runtime) != cudaSuccess)
+    if (error->code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
         return error->status;
-    version_text(runtime, needs, sizeof needs);
+    runtime_version_text(needs, sizeof needs);
     version_text(driver, has, sizeof has);
     if (driver == 0)
         return lot_error_set(error, LOT_NO_DRIVER, "cudaGetDeviceCount", error->code,
@@ -180,19 +193,13 @@ static lot_status count_devices(int *count, lot_error *error)
     return status == LOT_OK ? LOT_OK : driver_error(error);
 }
 
-static lot_status list_versions(lot_nvml *nvml, lot_device_list *list, lot_error *error)
+static void list_versions(lot_nvml *nvml, lot_device_list *list)
 {
-    int runtime = 0;
-    const lot_status status = LOT_CUDA(NULL, error, cudaRuntimeGetVersion(&runtime));
-
-    if (status != LOT_OK)
-        return status;
-    version_text(runtime, list->runtime_version, sizeof list->runtime_version);
+    runtime_version_text(list->runtime_version, sizeof list->runtime_version);
     library_version_text(list->library_version, sizeof list->library_version);
     if (nvml == NULL ||
         lot_nvml_driver_version(nvml, list->driver_version, sizeof list->driver_version) != LOT_NVML_SUCCESS)
         list->driver_version[0] = '\0';
-    return LOT_OK;
 }
 
 lot_status lot_cuda_enumerate(lot_device_list *list, lot_error *error)
@@ -207,7 +214,7 @@ lot_status lot_cuda_enumerate(lot_device_list *list, lot_error *error)
         return status;
     memset(list, 0, sizeof *list);
     nvml = lot_nvml_open(unused, sizeof unused);
-    status = list_versions(nvml, list, error);
+    list_versions(nvml, list);
     if (count > most)
         count = most;
     for (int i = 0; i < count && status == LOT_OK; i++) {
@@ -383,7 +390,8 @@ lot_status lot_cuda_describe(lot_device *device, lot_device_facts *facts, lot_ab
         found.numa_node = facts->numa_node;
     lot_absences_add(&absences, "device.threads", "of the host device only");
     if (found.numa_node < 0)
-        lot_absences_add(&absences, "device.numa_node", "cudaDevAttrHostNumaId: not known on this host");
+        lot_absences_add(&absences, "device.numa_node",
+                         "cudaDevAttrHostNumaId: not known on this host, or to a CUDA runtime before 12.2");
     if (mps >= 0)
         found.mps_active = mps != 0;
     describe_loading(&found, &absences);

@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/cuda_sensors.h"
+
+#define NO_PROCESS 0 /* is no process's number */
 
 /* ---- absent fields ---- */
 
@@ -321,7 +324,8 @@ lot_status lot_sensors_open(const lot_device_facts *identity, lot_sensors **sens
     }
     number_throttles(made);
     /* Now, while every process in the list is somebody else's: in a container our own number may differ. */
-    made->foreign_result = lot_nvml_foreign(made->nvml, LOT_NVML_PROCESSES, made->own, &made->foreign);
+    made->foreign_result =
+        lot_nvml_processes(made->nvml, LOT_NVML_PROCESSES, made->own, getpid(), &made->foreign);
     return LOT_OK;
 }
 
@@ -442,8 +446,9 @@ static void describe_slices(const lot_sensors *sensors, lot_device_facts *facts,
 
 static void describe_sharing(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
 {
-    int64_t clients = 0;
-    const int result = lot_nvml_foreign(sensors->nvml, LOT_NVML_MPS_PROCESSES, sensors->own, &clients);
+    int64_t clients = 0; /* this process is one: it has a context by now */
+    const int result =
+        lot_nvml_processes(sensors->nvml, LOT_NVML_MPS_PROCESSES, sensors->own, NO_PROCESS, &clients);
 
     if (sensors->foreign_result == LOT_NVML_SUCCESS)
         facts->foreign_processes = sensors->foreign;

@@ -260,9 +260,9 @@ static int list_processes(lot_nvml *nvml, lot_nvml_function function, lot_nvml_d
     CALL(nvml, function, form, (device, count, processes));
 }
 
-int lot_nvml_foreign(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, int64_t *count)
+int lot_nvml_processes(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, pid_t but,
+                       int64_t *count)
 {
-    const unsigned own = (unsigned)getpid();
     unsigned listed = 0;
     lot_nvml_process *processes;
     int result = list_processes(nvml, function, device, &listed, NULL);
@@ -279,7 +279,7 @@ int lot_nvml_foreign(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device
     if (result == LOT_NVML_SUCCESS) {
         *count = 0;
         for (unsigned i = 0; i < listed; i++)
-            *count += processes[i].pid != own;
+            *count += processes[i].pid != (unsigned)but;
     }
     free(processes);
     return result;

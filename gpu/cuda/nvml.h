@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* nvmlReturn_t; others are only passed on. */
 enum {
@@ -163,7 +164,9 @@ int lot_nvml_by_pci(lot_nvml *nvml, const char *address, lot_nvml_device *device
 int lot_nvml_mig_parent(lot_nvml *nvml, lot_nvml_device slice, lot_nvml_device *device);
 int lot_nvml_mig_slice(lot_nvml *nvml, lot_nvml_device device, unsigned index, lot_nvml_device *slice);
 
-/* How many processes other than this one compute on the device, as NVML lists them under `function`. */
-int lot_nvml_foreign(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, int64_t *count);
+/* How many processes compute on the device, as NVML lists them under `function`; the process `but` is not
+ * counted. */
+int lot_nvml_processes(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, pid_t but,
+                       int64_t *count);
 
 #endif

@@ -54,6 +54,7 @@ static inline void fixture_open(fixture *f, int tune, int telemetry_hz)
 static inline void fixture_describe(fixture *f)
 {
     memset(&f->facts, 0, sizeof f->facts);
+    f->facts.numa_node = LOT_NULL_I64; /* not known from elsewhere */
     WORKS(f, f->module->describe(f->device, &f->facts, f->absent, 128, &f->absent_count, &f->error));
 }
 
