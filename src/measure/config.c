@@ -144,7 +144,8 @@ static const lot_option options[] = {
      .least = 0,
      .most = 64,
      .offset = AT(tune),
-     .help = "algorithms to time before one is chosen; 0 = the library's first"},
+     .help =
+         "algorithms to time before one is chosen; 0 = the library's first; write --tune=N behind mpirun"},
     {.name = "--telemetry-hz",
      .argument = "N",
      .fallback = "0",
