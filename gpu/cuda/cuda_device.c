@@ -1,5 +1,6 @@
 /* Which devices there are, opening one, and what it is. */
 #define _GNU_SOURCE /* dladdr */
+#include <ctype.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <omp.h>
@@ -120,6 +121,13 @@ static int64_t attribute(int which, int ordinal)
     return -1;
 }
 
+/* Hexadecimal digits that some drivers write in upper case: one device, one text, and the system's own. */
+static void lower_case(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = (char)tolower((unsigned char)*text);
+}
+
 /* What can be known of a device without a context on it. */
 static lot_status describe_unopened(int ordinal, lot_nvml *nvml, const lot_device_list *list,
                                     lot_device_facts *facts, lot_error *error)
@@ -135,6 +143,7 @@ static lot_status describe_unopened(int ordinal, lot_nvml *nvml, const lot_devic
                           cudaDeviceGetPCIBusId(facts->pci_address, sizeof facts->pci_address, ordinal));
     if (status != LOT_OK)
         return status;
+    lower_case(facts->pci_address);
     (void)snprintf(facts->kind, sizeof facts->kind, "cuda");
     (void)snprintf(facts->name, sizeof facts->name, "%.*s", (int)sizeof facts->name - 1, properties.name);
     facts->ordinal = ordinal;

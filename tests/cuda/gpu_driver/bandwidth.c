@@ -189,6 +189,6 @@ void measure_cache(check *c)
     result("half of it read again", median(warm, RUNS) * 1e6, "us");
     result("read after a flush", median(flushed, RUNS) * 1e6, "us");
     result("read after a gigabyte of writes", median(cold, RUNS) * 1e6, "us");
-    at_least(c, "read after a flush / after the writes", median(flushed, RUNS) / median(cold, RUNS), 0.95);
+    at_least(c, "read after a flush / after the writes", median(flushed, RUNS) / median(cold, RUNS), 0.9);
     drop_buffers(c, &held);
 }

@@ -66,6 +66,7 @@ static void test_enumerate(void **state)
         assert_int_equal(strlen(device->uuid), 40);
         assert_true(strncmp(device->uuid, "GPU-", 4) == 0 || !simulated());
         assert_int_equal(device->simulated, simulated());
+        assert_int_equal(strcspn(device->pci_address, "ABCDEF"), strlen(device->pci_address));
         assert_true(device->multiprocessors > 0 && device->memory_bytes > 0 && device->l2_cache_bytes > 0);
         assert_int_equal(device->nvml_index, -1); /* not known before the device is opened */
         assert_true(isnan(device->power_limit_watts));

@@ -143,7 +143,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int ordinal)
         return sim_leave(error);
     if (device == NULL || size < 13)
         return sim_leave(device == NULL ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
-    (void)snprintf(text, (size_t)size, "%04x:%02x:00.0", SIM_PCI_DOMAIN,
+    (void)snprintf(text, (size_t)size, "%04X:%02X:00.0", SIM_PCI_DOMAIN,
                    (unsigned)sim_config_get()->gpus[device->unit.gpu].pci_bus);
     return sim_leave(cudaSuccess);
 }
