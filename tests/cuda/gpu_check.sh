@@ -177,7 +177,8 @@ driver_part() {
     esac
 }
 
-# The parts by what they are worth where time runs short. The first also waits for CUDA's libraries to come off the disk.
+# The parts by what they are worth where time runs short. The first one also waits for CUDA's libraries to come off the
+# disk.
 check_module() {
     say "the module alone"
     driver_part 60 facts
