@@ -45,6 +45,21 @@ static bool find_module(const char *name, char *path, size_t size)
     return false;
 }
 
+/* What the dynamic linker said, and what helps where this machine has another version of a library than the
+ * one that the module was built with. */
+static lot_status not_loaded(const char *name, const char *said, lot_error *error)
+{
+    const char *remedy = "";
+
+    if (strstr(said, "cannot open shared object file") != NULL)
+        remedy = "; add that library's folder to LD_LIBRARY_PATH, or build gpulot on this machine";
+    else if (strstr(said, "undefined symbol") != NULL || strstr(said, "not found (required by") != NULL)
+        remedy = "; the library here is older than the one that gpulot was built with: build gpulot on this "
+                 "machine";
+    return lot_error_set(error, LOT_NO_LIBRARY, "dlopen", 0, "the module %s cannot be loaded: %s%s", name,
+                         said, remedy);
+}
+
 lot_status lot_loader_symbol(const char *name, const char *symbol, int global, const void **table,
                              lot_error *error)
 {
@@ -59,8 +74,7 @@ lot_status lot_loader_symbol(const char *name, const char *symbol, int global, c
                              name);
     library = dlopen(path, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
     if (library == NULL)
-        return lot_error_set(error, LOT_NO_LIBRARY, "dlopen", 0, "the module %s cannot be loaded: %s", name,
-                             dlerror());
+        return not_loaded(name, dlerror(), error);
     found = dlsym(library, symbol);
     if (found == NULL)
         return lot_error_set(error, LOT_MODULE_ABI, "dlsym", 0, "the module %s has no symbol %s", name,

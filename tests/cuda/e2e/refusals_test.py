@@ -108,6 +108,27 @@ class Modules(unittest.TestCase):
         self.assertEqual((2, []), (run.status, run.written), run.err)
         self.assertIn("libcublasLt", run.said[0])
 
+    def build(self, folder, name, source, *options):
+        text = pathlib.Path(folder) / f"{name}.c"
+        text.write_text(source)
+        subprocess.run([os.environ["GPULOT_CC"], "-shared", "-fPIC", "-o", f"{folder}/{name}", text, *options], check=True)
+
+    def test_library_of_another_version(self):
+        """A module that was built with another machine's library: this one has it under another name, or an older one."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = pathlib.Path(folder) / "libother.so.12"
+            named = "-Wl,-soname,libother.so.12"
+            self.build(folder, library.name, "int newer(void) { return 0; }\n", named)
+            self.build(folder, "gpulot-cuda.so", "int newer(void);\nint lot(void) { return newer(); }\n", library)
+            library.unlink()
+            absent = self.measure_with(folder)
+            self.build(folder, library.name, "int older(void) { return 0; }\n", named)
+            older = self.measure_with(folder, libraries=f"{folder}:{SIMULATOR}")
+        for run, words in ((absent, ("libother.so.12", "LD_LIBRARY_PATH")), (older, ("newer", "older", "built with"))):
+            self.assertEqual((2, [], 1), (run.status, run.written, len(run.said)), run.err)
+            for word in words:
+                self.assertIn(word, run.said[0])
+
     def test_program_needs_no_cuda_library(self):
         needed = subprocess.run(["ldd", os.environ["GPULOT_PROGRAM"]], stdout=subprocess.PIPE, encoding="utf-8",
                                 check=True).stdout
