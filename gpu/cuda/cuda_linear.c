@@ -134,9 +134,11 @@ static lot_status search(lot_device *device, const lot_plan *plan, int wanted,
         --*found;                                                      /* only those in front can be used */
     if (status == LOT_UNSUPPORTED || (status == LOT_OK && *found < 1)) /* it may say so in either way */
         status = lot_error_set(error, LOT_UNSUPPORTED, "cublasLtMatmulAlgoGetHeuristic", 0,
-                               "cuBLASLt has no algorithm for %lld x %lld x %lld in %s on this device",
+                               "cuBLASLt has no algorithm for %lld x %lld x %lld%s in %s on this device",
                                (long long)plan->linear.rows, (long long)plan->linear.in_features,
-                               (long long)plan->linear.out_features, lot_dtype_name(plan->linear.dtype));
+                               (long long)plan->linear.out_features,
+                               plan->linear.activation == LOT_GELU_TANH ? " with its GELU" : "",
+                               lot_dtype_name(plan->linear.dtype));
     if (preference != NULL)
         (void)cublasLtMatmulPreferenceDestroy(preference);
     return status;

@@ -297,6 +297,28 @@ measure_program() {
     printf 'whole process / PyTorch\t%s\t\t<= 1\t%s\n' "$ratio" "$verdict" >> "$build/results.tsv"
 }
 
+# The module's kernels under a checker that sees every access, where there is one that can watch this device.
+check_accesses() {
+    checker=$(command -v compute-sanitizer) || checker=$cuda/bin/compute-sanitizer
+    if [ ! -x "$checker" ] || [ -n "$rehearsal" ]; then
+        skip "accesses of the kernels: there is no compute-sanitizer, or no GPU"
+        return
+    fi
+    for tool in memcheck racecheck; do
+        limited 40 "$checker" --tool "$tool" --error-exitcode 9 "$build/alone/gpu_driver" \
+            "$build/alone/gpulot-cuda.so" --small values > "$build/$tool.log" 2>&1
+        case $? in
+        0) printf 'accesses of the kernels, %s\tpassed\t\t\tok\n' "$tool" >> "$build/results.tsv" ;;
+        9)
+            grep '===' "$build/$tool.log" | head -n 20 >&2
+            printf 'accesses of the kernels, %s\tfailed\t\t\tMISSED\n' "$tool" >> "$build/results.tsv"
+            worst 1
+            ;;
+        *) skip "accesses of the kernels, $tool: $(grep '===' "$build/$tool.log" | tail -n 1)" ;;
+        esac
+    done
+}
+
 check_pytorch() {
     if ! command -v "$python" > /dev/null; then
         skip "comparisons with PyTorch: there is no $python"
@@ -359,6 +381,7 @@ mkdir -p "$build/exported"
 check_module
 check_pytorch
 check_program
+check_accesses
 
 # ---- the answer ----
 

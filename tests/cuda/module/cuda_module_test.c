@@ -575,7 +575,7 @@ static void test_sums_stay_float32(void **state)
 static void test_no_algorithm_names_the_shape(void **state)
 {
     fixture *f = *state;
-    const lot_linear linear = {
+    lot_linear linear = {
         .rows = (int64_t)1 << 33, .in_features = 16, .out_features = 8, .dtype = LOT_BFLOAT16};
     lot_plan *plan = NULL;
     lot_plan_facts facts;
@@ -585,6 +585,9 @@ static void test_no_algorithm_names_the_shape(void **state)
     assert_int_equal(f->module->plan(f->device, &linear, &plan, &facts, &f->error), LOT_UNSUPPORTED);
     assert_string_equal(f->error.text,
                         "cuBLASLt has no algorithm for 8589934592 x 16 x 8 in bfloat16 on this device");
+    linear.activation = LOT_GELU_TANH;
+    assert_int_equal(f->module->plan(f->device, &linear, &plan, &facts, &f->error), LOT_UNSUPPORTED);
+    assert_non_null(strstr(f->error.text, "8589934592 x 16 x 8 with its GELU in bfloat16"));
 }
 
 /* ---- counters, time, telemetry ---- */
