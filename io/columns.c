@@ -59,9 +59,12 @@ void lot_columns_samples(lot_columns *columns)
 {
     static const lot_field rank = {"rank",         "", "rank", LOT_KIND_I64, offsetof(lot_sample_row, rank),
                                    sizeof(int64_t)};
-    static const lot_field seconds = {
-        "seconds",     "s", "host's monotonic clock", LOT_KIND_F64, offsetof(lot_sample_row, sample.seconds),
-        sizeof(double)};
+    static const lot_field seconds = {"seconds",
+                                      "s",
+                                      "since the rank's start, as start_seconds",
+                                      LOT_KIND_F64,
+                                      offsetof(lot_sample_row, sample.seconds),
+                                      sizeof(double)};
 
     begin(columns, "telemetry");
     add(columns, "", &rank, 0);

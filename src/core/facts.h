@@ -62,7 +62,7 @@ typedef struct lot_device_facts {
 /* How a linear layer is computed; fixed when it is planned, outside every timed span. */
 #define LOT_PLAN_FIELDS(X)                                                                                   \
     X(STR, algorithm, 160, "", "chosen algorithm, readable")                                                 \
-    X(STR, algorithm_bytes, 136, "", "the same as hexadecimal bytes, valid for one library version")         \
+    X(STR, algorithm_bytes, 136, "", "the same as the library's bytes, hexadecimal, for one version of it")  \
     X(STR, arithmetic, 64, "", "what is multiplied and what is accumulated")                                 \
     X(I64, workspace_bytes, 0, "By", "workspace taken from the counted pool")                                \
     X(BOOL, activation_fused, 0, "", "GELU inside the same library call")                                    \
@@ -89,23 +89,25 @@ typedef struct lot_counters {
     X(F64, temperature_celsius, 0, "Cel", "GPU temperature")                                                 \
     X(F64, memory_temperature_celsius, 0, "Cel", "memory temperature")                                       \
     X(F64, power_watts, 0, "W", "power of the GPU; a one-second average on most models")                     \
-    X(F64, energy_joules, 0, "J", "energy over the row")                                                     \
-    X(I64, throttle_sw_power_cap_nanoseconds, 0, "ns", "time under the software power cap")                  \
-    X(I64, throttle_sw_thermal_nanoseconds, 0, "ns", "time slowed by software for temperature")              \
-    X(I64, throttle_hw_thermal_nanoseconds, 0, "ns", "time slowed by hardware for temperature")              \
-    X(I64, throttle_hw_power_brake_nanoseconds, 0, "ns", "time under the power brake")                       \
-    X(I64, throttle_sync_boost_nanoseconds, 0, "ns", "time held by a sync boost group")                      \
-    X(I64, clock_event_bits, 0, "", "clock event reasons at the end of the row, a bit mask as in NVML")      \
+    X(F64, energy_joules, 0, "J", "energy over the row, or since the sample before")                         \
+    X(I64, throttle_sw_power_cap_nanoseconds, 0, "ns", "time under the software power cap, likewise")        \
+    X(I64, throttle_sw_thermal_nanoseconds, 0, "ns", "time slowed by software for temperature, likewise")    \
+    X(I64, throttle_hw_thermal_nanoseconds, 0, "ns", "time slowed by hardware for temperature, likewise")    \
+    X(I64, throttle_hw_power_brake_nanoseconds, 0, "ns", "time under the power brake, likewise")             \
+    X(I64, throttle_sync_boost_nanoseconds, 0, "ns", "time held by a sync boost group, likewise")            \
+    X(I64, clock_event_bits, 0, "",                                                                          \
+      "clock event reasons at the end of the row or at the sample, a bit mask")                              \
     X(I64, pcie_generation, 0, "", "PCIe generation in use")                                                 \
     X(I64, pcie_width, 0, "", "PCIe width in use")                                                           \
-    X(I64, ecc_corrected, 0, "", "corrected memory errors over the row")                                     \
-    X(I64, ecc_uncorrected, 0, "", "uncorrected memory errors over the row")
+    X(I64, ecc_corrected, 0, "", "corrected memory errors, likewise")                                        \
+    X(I64, ecc_uncorrected, 0, "", "uncorrected memory errors, likewise")
 
 typedef struct lot_telemetry {
     LOT_FIELDS_DECLARE(LOT_TELEMETRY_FIELDS)
 } lot_telemetry;
 
-/* One sample of the telemetry series; `seconds` on the host's monotonic clock (CLOCK_MONOTONIC). */
+/* One sample of the telemetry series; `seconds` on the host's monotonic clock (CLOCK_MONOTONIC) where a
+ * device gives it, and since the rank's start in a record. */
 typedef struct lot_sample {
     double seconds;
     lot_telemetry telemetry;

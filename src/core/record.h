@@ -25,7 +25,7 @@
     X(STR, host, 64, "", "host name")                                                                        \
     X(I64, local_rank, 0, "", "position among the ranks on this host")                                       \
     X(I64, local_size, 0, "", "ranks on this host")                                                          \
-    X(STR, launcher, 16, "", "who started the rank: mpirun, srun or none")                                   \
+    X(STR, launcher, 16, "", "who started the rank: mpirun, srun, mpi (another one) or none")                \
     X(STR, device_spec, 96, "", "--device")                                                                  \
     X(STR, binding_reason, 96, "", "why this rank took this device")                                         \
     X(STR, visible_devices, 128, "", "CUDA_VISIBLE_DEVICES as this rank saw it")                             \
@@ -35,7 +35,7 @@
     X(STR, slurm_step_id, 16, "", "SLURM_STEP_ID")                                                           \
     X(I64, slurm_node_id, 0, "", "SLURM_NODEID, under srun only")                                            \
     X(I64, slurm_local_id, 0, "", "SLURM_LOCALID, under srun only")                                          \
-    X(I64, slurm_restart_count, 0, "", "times that the job was requeued")
+    X(I64, slurm_restart_count, 0, "", "SLURM_RESTART_COUNT: times that the job was requeued")
 
 typedef struct lot_identity {
     LOT_FIELDS_DECLARE(LOT_IDENTITY_FIELDS)
@@ -51,7 +51,7 @@ typedef struct lot_identity {
     X(I64, cpus_online, 0, "", "CPUs of the host")                                                           \
     X(I64, cpus_bound, 0, "", "CPUs that this rank was given")                                               \
     X(I64, host_memory_bytes, 0, "By", "memory of the host")                                                 \
-    X(STR, started_utc, 32, "", "when the rank began to measure, by its own host's clock")                   \
+    X(STR, started_utc, 32, "", "second 0 of the rank's times, within milliseconds; its own host's clock")   \
     X(STR, cpu_numa_nodes, 64, "", "NUMA nodes of the CPUs that this rank may run on while measuring")       \
     X(STR, memory_numa_nodes, 64, "", "NUMA nodes that this rank may take memory from")                      \
     X(I64, device_cpu_distance, 0, "", "largest NUMA distance of these CPUs to the device; 10: same node")   \
@@ -101,13 +101,13 @@ typedef struct lot_verification {
 } lot_verification;
 
 #define LOT_OUTCOME_FIELDS(X)                                                                                \
-    X(STR, status, 24, "", "ok, or the name of the first error; see core/status.h")                          \
+    X(STR, status, 24, "", "ok, or the name of the first error (docs/archive-format.md)")                    \
     X(STR, failed_phase, 24, "", "phase or setup step in which the first error came")                        \
     X(STR, error_text, 256, "", "the first error in one line")                                               \
     X(I64, phase_rows, 0, "", "rows of this rank in /phases")                                                \
     X(I64, warm_rows, 0, "", "of these, warm_forward rows")                                                  \
-    X(F64, warm_median_seconds, 0, "s", "median host_seconds of the last schedule")                          \
-    X(F64, warm_median_device_seconds, 0, "s", "median device_seconds of warm_forward")                      \
+    X(F64, warm_median_seconds, 0, "s", "median host_seconds of warm_forward under the last schedule")       \
+    X(F64, warm_median_device_seconds, 0, "s", "the same of device_seconds")                                 \
     X(F64, elapsed_seconds, 0, "s", "from the rank's start to its last row")
 
 typedef struct lot_outcome {
@@ -119,19 +119,20 @@ typedef struct lot_outcome {
     X(I64, row, 0, "", "position in the rank's rows, from 0")                                                \
     X(STR, phase, 16, "", "model_load, inputs, cold_forward, warmup, warm_forward or soak")                  \
     X(STR, schedule, 12, "", "together, solo or pairs")                                                      \
-    X(I64, repeat, 0, "", "index within the phase, from 0")                                                  \
-    X(I64, passes, 0, "", "forward passes in this row")                                                      \
+    X(I64, repeat, 0, "", "index within the phase, from 0, over all schedules")                              \
+    X(I64, passes, 0, "", "forward passes in this row; 0: model_load, inputs")                               \
     X(F64, start_seconds, 0, "s", "start of the row since the rank's start")                                 \
-    X(F64, host_seconds, 0, "s", "host clock around the synchronised work")                                  \
-    X(F64, device_seconds, 0, "s", "device clock around the work")                                           \
+    X(F64, host_seconds, 0, "s", "host clock around the synchronised work, summed over the passes")          \
+    X(F64, device_seconds, 0, "s", "device clock around the work, likewise; null: the device has none")      \
     X(I64, allocated_start_bytes, 0, "By", "allocated from the pool before")                                 \
     X(I64, reserved_start_bytes, 0, "By", "reserved by the pool before; allocated is part of it")            \
     X(I64, allocated_end_bytes, 0, "By", "allocated after, the output still there")                          \
     X(I64, reserved_end_bytes, 0, "By", "reserved after")                                                    \
     X(I64, allocated_peak_bytes, 0, "By", "highest allocated within")                                        \
     X(I64, reserved_peak_bytes, 0, "By", "highest reserved within")                                          \
-    X(I64, device_used_bytes, 0, "By", "in use on the whole device after, whoever uses it")                  \
-    X(STR, digest, 17, "", "digest of the whole output; of the first deviating pass where several")          \
+    X(I64, device_used_bytes, 0, "By",                                                                       \
+      "in use on the whole device after, whoever uses it; null: it does not tell")                           \
+    X(STR, digest, 17, "", "digest of the whole output; of the first deviating pass where there is one")     \
     X(I64, digests_differing, 0, "", "passes in this row whose digest is not the rank's first")              \
     X(I64, elements_differing, 0, "", "soak: elements of that pass's output that another pass's lacks")      \
     X(I64, first_element_differing, 0, "", "soak: index of the first of them")                               \

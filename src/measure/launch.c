@@ -4,7 +4,7 @@
 
 #include "core/options.h"
 
-/* docs/protocol.md lists the same names with what each changes. */
+/* docs/archive-format.md lists the same names with what each changes. */
 static const char *const variables[] = {
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "core/run.h"
+#include "core/status.h"
 #include "io/columns.h"
+#include "measure/launch.h"
 
 static const char *kind_of(const lot_field *field, char *text, size_t size)
 {
@@ -138,6 +140,31 @@ static void test_sections_and_versions(void **state)
     free(text);
 }
 
+/* What a text may be: the names of outcomes with their meanings, and of the variables that are kept. */
+static void test_values(void **state)
+{
+    char *text = document();
+    char expected[160];
+    const char *name;
+
+    (void)state;
+    for (int i = 0; i < LOT_STATUS_COUNT; i++) {
+        if (lot_status_exit((lot_status)i) == 1 || i == LOT_OK)
+            (void)snprintf(expected, sizeof expected, "| `%s` | %s |\n", lot_status_name((lot_status)i),
+                           lot_status_meaning((lot_status)i));
+        else
+            (void)snprintf(expected, sizeof expected, "`%s`", lot_status_name((lot_status)i));
+        if (strstr(text, expected) == NULL)
+            fail_msg("docs/archive-format.md lacks %s", expected);
+    }
+    for (size_t i = 0; (name = lot_launch_variable(i)) != NULL; i++) {
+        (void)snprintf(expected, sizeof expected, "`%s`", name);
+        if (strstr(text, expected) == NULL)
+            fail_msg("docs/archive-format.md lacks the variable %s", expected);
+    }
+    free(text);
+}
+
 /* Names are what readers hold on to: each once in a table, and short enough to be whole. */
 static void test_names(void **state)
 {
@@ -158,6 +185,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_sections_and_versions),
+        cmocka_unit_test(test_values),
         cmocka_unit_test(test_names),
     };
 
