@@ -537,5 +537,8 @@ lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, 
     }
     lot_sensors_read_cumulative(sensors, &ended, NULL);
     lot_sensors_store_growth(&sensors->begun, &ended, telemetry);
+    /* No GPU needs no energy: the row was shorter than the counter's step, and its share is not known. */
+    if (telemetry->energy_joules == 0)
+        telemetry->energy_joules = (double)NAN;
     return LOT_OK;
 }
