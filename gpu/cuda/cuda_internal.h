@@ -28,7 +28,8 @@ typedef struct lot_pool {
 } lot_pool;
 
 #define LOT_STAGES        2           /* of a thread: while one is copied, the other is filled */
-#define LOT_STAGE_BYTES   (512 << 10) /* enough for near full speed, easily shared out */
+#define LOT_STAGE_BYTES   (1 << 20)   /* at most: threads that copy wait for each other in the driver */
+#define LOT_STAGE_LEAST   (128 << 10) /* unit of a stage: a small tensor is shared out among all threads */
 #define LOT_BUILDERS_MOST 64          /* threads that build; the link is full long before */
 
 /* Page-locked buffers through which values built on the host go to the device. Thread i owns stages

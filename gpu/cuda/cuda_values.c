@@ -7,6 +7,7 @@
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/generate.h"
 
+#define TURNS_WANTED  4 /* of each thread, where the tensor is large enough */
 #define SCRATCH_BYTES (LOT_PARTIALS * sizeof(lot_digest_partial))
 
 _Static_assert(sizeof(lot_digest_partial) == sizeof(lot_compare_partial), "one scratch buffer serves both");
@@ -141,12 +142,22 @@ static void build_share(build_job *job, int thread)
         *job->error = error;
 }
 
+/* Bytes of a stage: few calls of the driver for a large tensor, work for all threads in a small one. */
+static int64_t stage_bytes(const lot_device *device, int64_t bytes)
+{
+    const int64_t share = bytes / ((int64_t)device->threads * TURNS_WANTED);
+    const int64_t units = (share + LOT_STAGE_LEAST - 1) / LOT_STAGE_LEAST * LOT_STAGE_LEAST;
+
+    return units < LOT_STAGE_LEAST ? LOT_STAGE_LEAST : units > LOT_STAGE_BYTES ? LOT_STAGE_BYTES : units;
+}
+
 lot_status lot_cuda_build(lot_device *device, void *to, const lot_fill *fill, lot_error *error)
 {
+    const int64_t item = (int64_t)lot_dtype_bytes(fill->dtype);
     build_job job = {.device = device,
                      .to = to,
                      .fill = fill,
-                     .step = LOT_STAGE_BYTES / (int64_t)lot_dtype_bytes(fill->dtype),
+                     .step = stage_bytes(device, fill->count * item) / item,
                      .error = error};
     const int64_t stages = (fill->count + job.step - 1) / job.step;
     const int threads = stages < device->threads ? (int)stages : device->threads;

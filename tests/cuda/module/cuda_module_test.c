@@ -211,28 +211,34 @@ static void test_values_are_the_generators(void **state)
     f->module->free(f->device, device);
 }
 
-/* More than all staging buffers hold, so that each is used again while its last copy may be under way. */
+/* From one stage to more than all staging buffers hold, so that each is used again while its last copy may be
+ * under way. */
 static void test_build_in_many_stages(void **state)
 {
+    static const int64_t counts[] = {32768, 32769, 262143, 262145, 1048583, 6 * 1024 * 1024 + 13};
     fixture *f = *state;
-    const lot_fill fill = {.seed = 5,
-                           .tensor = LOT_TENSOR_WEIGHT_1,
-                           .distribution = LOT_UNIFORM,
-                           .scale = 0.03125f,
-                           .count = 6 * 1024 * 1024 + 13,
-                           .dtype = LOT_FLOAT32};
-    void *built = fixture_alloc(f, fill.count * 4);
-    void *filled = fixture_alloc(f, fill.count * 4);
-    int64_t differing = -1, first = 0;
 
-    WORKS(f, f->module->build(f->device, built, &fill, &f->error));
-    WORKS(f, f->module->fill(f->device, filled, &fill, &f->error));
-    WORKS(f, f->module->compare(f->device, built, filled, fill.count, LOT_FLOAT32, &differing, &first,
-                                &f->error));
-    assert_int_equal(differing, 0);
-    assert_int_equal(first, -1);
-    f->module->free(f->device, built);
-    f->module->free(f->device, filled);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const lot_fill fill = {.seed = 5,
+                               .tensor = LOT_TENSOR_WEIGHT_1,
+                               .distribution = LOT_UNIFORM,
+                               .scale = 0.03125f,
+                               .first = 3,
+                               .count = counts[i],
+                               .dtype = LOT_FLOAT32};
+        void *built = fixture_alloc(f, fill.count * 4);
+        void *filled = fixture_alloc(f, fill.count * 4);
+        int64_t differing = -1, first = 0;
+
+        WORKS(f, f->module->build(f->device, built, &fill, &f->error));
+        WORKS(f, f->module->fill(f->device, filled, &fill, &f->error));
+        WORKS(f, f->module->compare(f->device, built, filled, fill.count, LOT_FLOAT32, &differing, &first,
+                                    &f->error));
+        assert_int_equal(differing, 0);
+        assert_int_equal(first, -1);
+        f->module->free(f->device, built);
+        f->module->free(f->device, filled);
+    }
     f->module->free(f->device, NULL);
 }
 
