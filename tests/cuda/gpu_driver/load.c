@@ -2,6 +2,7 @@
 #include "driver.h"
 
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gpu/generator.h"
@@ -44,6 +45,28 @@ static void run_write(check *c, void *context)
     }
 }
 
+/* model_load with fewer threads: where the link is full, more of them only wait. */
+static void measure_threads(check *c, int threads, int64_t bytes)
+{
+    const lot_device_options options = {.ordinal = 0, .threads = threads};
+    const lot_fill fill = {.seed = 1,
+                           .tensor = LOT_TENSOR_WEIGHT_1,
+                           .distribution = LOT_UNIFORM,
+                           .scale = 0.01f,
+                           .count = bytes / 2,
+                           .dtype = LOT_BFLOAT16};
+    check other = *c;
+    loading l = {.bytes = bytes, .fill = fill};
+    char name[64];
+
+    WORKS(c, c->module->open(&options, &other.device, &c->error));
+    l.device = take(&other, bytes);
+    run_build(&other, &l);
+    (void)snprintf(name, sizeof name, "model_load, bfloat16, threads: %d", threads);
+    result(name, (double)bytes / host_seconds(&other, run_build, &l, 3) * 1e-9, "GB/s");
+    c->module->close(other.device);
+}
+
 void measure_load(check *c)
 {
     loading l = {.bytes = c->small ? 1 << 20 : 1 << 30};
@@ -70,4 +93,7 @@ void measure_load(check *c)
     at_most(c, "model_load / the slower of link and memory", build / (link > memory ? link : memory), 1.5);
     RUNTIME(cudaFreeHost(pinned));
     c->module->free(c->device, l.device);
+    WORKS(c, c->module->sync(c->device, &c->error));
+    for (int threads = 1; threads <= omp_get_num_procs(); threads *= 4)
+        measure_threads(c, threads, l.bytes);
 }
