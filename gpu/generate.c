@@ -51,8 +51,8 @@ static void make_plain(char *to, const lot_fill *fill, uint64_t block, int64_t b
 #include <immintrin.h>
 
 #define AVX2         __attribute__((target("avx2,f16c")))
-#define ROUNDS       10
-#define WIDE         8 /* blocks of one step */
+#define CHAINS       2            /* side by side: within one, every step waits for the one before it */
+#define WIDE         (4 * CHAINS) /* blocks of one step */
 #define MULTIPLIER_0 0xD2511F53u
 #define MULTIPLIER_1 0xCD9E8D57u
 
@@ -66,11 +66,11 @@ typedef struct blocks {
  * tensor and in the second word 0 has not yet seen the block's number, so that half of these rounds' products
  * are constants, worked out once. */
 typedef struct philox_constants {
-    __m256i key0[ROUNDS];
-    __m256i key1[ROUNDS];
+    __m256i key0[LOT_PHILOX_ROUNDS];
+    __m256i key1[LOT_PHILOX_ROUNDS];
     __m256i product1_low;  /* round 1: lower half of multiplier 1 times the tensor, with round 2's key */
     __m256i product0_high; /* round 2: upper half of multiplier 0 times word 0, with round 2's key */
-    __m256i product0_low;  /* round 2: its lower half */
+    __m256i product0_low;  /* round 2: its lower half, with round 3's key */
 } philox_constants;
 
 AVX2 static philox_constants make_constants(uint64_t seed, uint32_t tensor, uint32_t block_high)
@@ -79,9 +79,9 @@ AVX2 static philox_constants make_constants(uint64_t seed, uint32_t tensor, uint
     const uint32_t word0 = (uint32_t)(product1 >> 32) ^ block_high ^ (uint32_t)seed;
     const uint64_t product0 = (uint64_t)MULTIPLIER_0 * word0;
     philox_constants made;
-    uint32_t key0[ROUNDS], key1[ROUNDS];
+    uint32_t key0[LOT_PHILOX_ROUNDS], key1[LOT_PHILOX_ROUNDS];
 
-    for (uint32_t round = 0; round < ROUNDS; round++) {
+    for (uint32_t round = 0; round < LOT_PHILOX_ROUNDS; round++) {
         key0[round] = (uint32_t)seed + round * 0x9E3779B9u;
         key1[round] = (uint32_t)(seed >> 32) + round * 0xBB67AE85u;
         made.key0[round] = _mm256_set1_epi32((int)key0[round]);
@@ -89,8 +89,28 @@ AVX2 static philox_constants make_constants(uint64_t seed, uint32_t tensor, uint
     }
     made.product1_low = _mm256_set1_epi32((int)((uint32_t)product1 ^ key0[1]));
     made.product0_high = _mm256_set1_epi32((int)((uint32_t)(product0 >> 32) ^ key1[1]));
-    made.product0_low = _mm256_set1_epi32((int)(uint32_t)product0);
+    made.product0_low = _mm256_set1_epi32((int)((uint32_t)product0 ^ key1[2]));
     return made;
+}
+
+/* Multiplier 0 times the numbers of the four blocks from `low` on, round 1's product. In a register the
+ * blocks stand in the order 0, 2, 1, 3, in which to_words needs them. A step onwards is an addition to it. */
+AVX2 static inline __m256i first_product(uint32_t low)
+{
+    const __m256i number = _mm256_add_epi64(_mm256_set1_epi64x(low), _mm256_set_epi64x(3, 1, 2, 0));
+
+    return _mm256_mul_epu32(number, _mm256_set1_epi64x(MULTIPLIER_0));
+}
+
+/* Rounds 1 and 2, but for the key that round 3 puts on word 1; word 3 is a constant after them. */
+AVX2 static inline void begin(const philox_constants *constants, __m256i first, blocks *c)
+{
+    const __m256i word2 = _mm256_xor_si256(_mm256_srli_epi64(first, 32), constants->key1[0]);
+    const __m256i second = _mm256_mul_epu32(word2, _mm256_set1_epi64x(MULTIPLIER_1));
+
+    c->word[0] = _mm256_xor_si256(_mm256_srli_epi64(second, 32), constants->product1_low);
+    c->word[1] = second;
+    c->word[2] = _mm256_xor_si256(first, constants->product0_high);
 }
 
 /* Keeps the compiler from putting the key behind the product's shift: a chain would be one step a round
@@ -101,60 +121,67 @@ AVX2 static inline __m256i at_once(__m256i value)
     return value;
 }
 
-/* Blocks `low` to low + 3 and low + 4 to low + 7 of the constants' upper half. Two chains side by side:
- * within one, every step waits for the one before it. */
-AVX2 static inline void philox8(const philox_constants *constants, uint32_t low, blocks c[2])
+/* Words 1 and 3 with the keys of `round`. */
+AVX2 static inline __m256i keyed1(const philox_constants *constants, int round, const blocks *c)
 {
-    const __m256i multiplier0 = _mm256_set1_epi64x(MULTIPLIER_0);
-    const __m256i multiplier1 = _mm256_set1_epi64x(MULTIPLIER_1);
+    return at_once(_mm256_xor_si256(c->word[1], constants->key0[round]));
+}
 
-    for (int chain = 0; chain < 2; chain++) {
-        const __m256i number = _mm256_add_epi64(_mm256_set1_epi64x((long long)low + INT64_C(4) * chain),
-                                                _mm256_set_epi64x(3, 2, 1, 0));
-        /* Round 1: words 0 and 1 become constants, words 2 and 3 the two halves of the number's product. */
-        const __m256i first = _mm256_mul_epu32(number, multiplier0);
-        const __m256i word2 = _mm256_xor_si256(_mm256_srli_epi64(first, 32), constants->key1[0]);
-        /* Round 2: word 3 becomes a constant. */
-        const __m256i second = _mm256_mul_epu32(word2, multiplier1);
+AVX2 static inline __m256i keyed3(const philox_constants *constants, int round, const blocks *c)
+{
+    return round == 2 ? constants->product0_low
+                      : at_once(_mm256_xor_si256(c->word[3], constants->key1[round]));
+}
 
-        c[chain].word[0] = _mm256_xor_si256(_mm256_srli_epi64(second, 32), constants->product1_low);
-        c[chain].word[1] = second;
-        c[chain].word[2] = _mm256_xor_si256(first, constants->product0_high);
-        c[chain].word[3] = constants->product0_low;
-    }
-    for (int round = 2; round < ROUNDS; round++) {
+AVX2 static inline void one_round(const philox_constants *constants, int round, blocks *c)
+{
+    const __m256i next1 = keyed1(constants, round, c);
+    const __m256i next3 = keyed3(constants, round, c);
+    const __m256i product0 = _mm256_mul_epu32(c->word[0], _mm256_set1_epi64x(MULTIPLIER_0));
+    const __m256i product1 = _mm256_mul_epu32(c->word[2], _mm256_set1_epi64x(MULTIPLIER_1));
+
+    c->word[0] = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), next1);
+    c->word[1] = product1;
+    c->word[2] = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), next3);
+    c->word[3] = product0;
+}
+
+/* The last round's two words from one product, side by side: its upper half with `keyed`, its lower half. */
+AVX2 static inline __m256i last_words(__m256i product, __m256i keyed)
+{
+    const __m256i swapped = _mm256_shuffle_epi32(product, 0xB1);
+
+    return _mm256_blend_epi32(_mm256_xor_si256(swapped, keyed), swapped, 0xAA);
+}
+
+/* The last round, and the words of four blocks in order: blocks 0 and 1, blocks 2 and 3. */
+AVX2 static inline void finish(const philox_constants *constants, const blocks *c, __m256i words[2])
+{
+    const int round = LOT_PHILOX_ROUNDS - 1;
+    const __m256i product0 = _mm256_mul_epu32(c->word[0], _mm256_set1_epi64x(MULTIPLIER_0));
+    const __m256i product1 = _mm256_mul_epu32(c->word[2], _mm256_set1_epi64x(MULTIPLIER_1));
+    const __m256i low = last_words(product1, keyed1(constants, round, c));
+    const __m256i high = last_words(product0, keyed3(constants, round, c));
+
+    words[0] = _mm256_unpacklo_epi64(low, high);
+    words[1] = _mm256_unpackhi_epi64(low, high);
+}
+
+/* The words of the WIDE blocks with these first products, two blocks in each element. */
+AVX2 static inline void philox_wide(const philox_constants *constants, const __m256i first[CHAINS],
+                                    __m256i words[2 * CHAINS])
+{
+    blocks c[CHAINS];
+
+    for (int chain = 0; chain < CHAINS; chain++)
+        begin(constants, first[chain], &c[chain]);
+#pragma GCC unroll 8
+    for (int round = 2; round < LOT_PHILOX_ROUNDS - 1; round++)
 #pragma GCC unroll 2
-        for (int chain = 0; chain < 2; chain++) {
-            __m256i *word = c[chain].word;
-            const __m256i keyed1 = at_once(_mm256_xor_si256(word[1], constants->key0[round]));
-            const __m256i keyed3 = at_once(_mm256_xor_si256(word[3], constants->key1[round]));
-            const __m256i product0 = _mm256_mul_epu32(word[0], multiplier0);
-            const __m256i product1 = _mm256_mul_epu32(word[2], multiplier1);
-
-            word[0] = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), keyed1);
-            word[1] = product1;
-            word[2] = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), keyed3);
-            word[3] = product0;
-        }
-    }
-}
-
-/* Lower halves of `even` and `odd` in turn: even0 odd0 even1 odd1 ... */
-AVX2 static inline __m256i interleave(__m256i even, __m256i odd)
-{
-    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
-}
-
-/* The words of four blocks in order: blocks 0 and 1, blocks 2 and 3. */
-AVX2 static inline void in_order(const blocks *c, __m256i words[2])
-{
-    const __m256i low = interleave(c->word[0], c->word[1]);
-    const __m256i high = interleave(c->word[2], c->word[3]);
-    const __m256i even = _mm256_unpacklo_epi64(low, high); /* blocks 0 and 2 */
-    const __m256i odd = _mm256_unpackhi_epi64(low, high);  /* blocks 1 and 3 */
-
-    words[0] = _mm256_permute2x128_si256(even, odd, 0x20);
-    words[1] = _mm256_permute2x128_si256(even, odd, 0x31);
+        for (int chain = 0; chain < CHAINS; chain++)
+            one_round(constants, round, &c[chain]);
+    for (int chain = 0; chain < CHAINS; chain++)
+        finish(constants, &c[chain], words + (ptrdiff_t)2 * chain);
 }
 
 /* lot_normal_first and lot_normal_second of eight words: the bytes in pairs, then the pairs. */
@@ -223,7 +250,7 @@ AVX2 static inline __m256i tensor_words(__m256i words, __m256 factor, lot_distri
     return half_words(values, _mm256_mul_ps(_mm256_cvtepi32_ps(second), factor), dtype);
 }
 
-/* Blocks that share the upper halves of their numbers; `blocks` a multiple of WIDE. Inlined for each law and
+/* Blocks that share the upper halves of their numbers; `count` a multiple of WIDE. Inlined for each law and
  * dtype, so that nothing is chosen within the loop. */
 AVX2 static inline __attribute__((always_inline)) void make_run(char *to, const lot_fill *fill,
                                                                 uint64_t block, int64_t count,
@@ -232,15 +259,16 @@ AVX2 static inline __attribute__((always_inline)) void make_run(char *to, const 
 {
     const philox_constants constants = make_constants(fill->seed, fill->tensor, (uint32_t)(block >> 32));
     const __m256 factor = _mm256_set1_ps(lot_fill_factor(distribution, dtype, fill->scale));
-    uint32_t low = (uint32_t)block;
-    blocks c[2];
-    __m256i words[4];
+    const __m256i step = _mm256_set1_epi64x((int64_t)WIDE * MULTIPLIER_0);
+    __m256i first[CHAINS], words[2 * CHAINS];
 
-    for (int64_t i = 0; i < count; i += WIDE, low += WIDE) {
-        philox8(&constants, low, c);
-        in_order(&c[0], words);
-        in_order(&c[1], words + 2);
-        for (int j = 0; j < 4; j++)
+    for (uint32_t chain = 0; chain < CHAINS; chain++)
+        first[chain] = first_product((uint32_t)block + 4 * chain);
+    for (int64_t i = 0; i < count; i += WIDE) {
+        philox_wide(&constants, first, words);
+        for (int chain = 0; chain < CHAINS; chain++)
+            first[chain] = _mm256_add_epi64(first[chain], step);
+        for (int j = 0; j < 2 * CHAINS; j++)
             _mm256_storeu_si256((__m256i *)(void *)(to + BLOCK_BYTES * i + (ptrdiff_t)32 * j),
                                 tensor_words(words[j], factor, distribution, dtype));
     }

@@ -71,6 +71,7 @@ typedef struct lot_environment {
     X(STR, math, 8, "", "--math")                                                                            \
     X(I64, seed, 0, "", "--seed")                                                                            \
     X(I64, generator, 0, "", "version of the definition of weights and inputs (docs/protocol.md)")           \
+    X(STR, generator_name, 24, "", "the random numbers behind them: generator and rounds")                   \
     X(I64, warmup, 0, "", "--warmup")                                                                        \
     X(I64, repeats, 0, "", "--repeats")                                                                      \
     X(I64, parameters, 0, "", "weights and biases")                                                          \

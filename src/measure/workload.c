@@ -48,6 +48,7 @@ lot_status lot_workload_model(const lot_measure_config *config, lot_model *model
     model->hidden = config->hidden;
     model->seed = config->seed;
     model->generator = LOT_GENERATOR_VERSION;
+    (void)lot_field_copy(model->generator_name, sizeof model->generator_name, LOT_GENERATOR_NAME);
     model->warmup = config->warmup;
     model->repeats = config->repeats;
     (void)lot_field_copy(model->dtype, sizeof model->dtype, lot_dtype_name((lot_dtype)config->dtype));

@@ -17,13 +17,13 @@
 
 /* ---- Philox ---- */
 
-/* Philox4x32 as the paper writes it, for any counter, ten rounds: (L, R) pairs, high and low halves of two
- * products, keys bumped before every round but the first. */
+/* Philox4x32 as the paper writes it, for any counter and seven rounds: (L, R) pairs, high and low halves of
+ * two products, keys bumped before every round but the first. */
 static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t result[4])
 {
     uint32_t r0 = counter[0], l0 = counter[1], r1 = counter[2], l1 = counter[3];
 
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 7; round++) {
         const uint32_t k0 = key[0] + (uint32_t)round * 0x9E3779B9u;
         const uint32_t k1 = key[1] + (uint32_t)round * 0xBB67AE85u;
         const uint64_t wide0 = UINT64_C(0xD2511F53) * r0;
@@ -40,20 +40,20 @@ static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t re
     result[3] = l1;
 }
 
-/* Random123's known answers for philox4x32-10 (kat_vectors): counter, key, result. They hold for the
- * function above, which takes all of the counter; the product's has a zero as its last word. */
+/* Random123's known answers for philox4x32 with 7 rounds (kat_vectors): counter, key, result. They hold for
+ * the function above, which takes all of the counter; the product's has a zero as its last word. */
 static void test_known_answers(void **state)
 {
     static const struct {
         uint32_t counter[4], key[2], result[4];
     } vectors[] = {
-        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0, 0, 0, 0}, {0, 0}, {0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48}},
         {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
          {0xffffffff, 0xffffffff},
-         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+         {0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662}},
         {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
          {0xa4093822, 0x299f31d0},
-         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+         {0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a}},
     };
 
     (void)state;
@@ -67,7 +67,7 @@ static void test_known_answers(void **state)
 
 static void test_zero_vector_of_the_product(void **state)
 {
-    static const uint32_t expected[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    static const uint32_t expected[4] = {0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48};
     const lot_block block = lot_philox(0, 0, 0);
 
     (void)state;
