@@ -230,13 +230,12 @@ static bool tells_work(const lot_record_head *head)
 
 lot_status lot_baseline_same_work(const lot_record_head *a, const lot_record_head *b, lot_error *error)
 {
-    const char *field = "";
+    char difference[192];
 
-    if (!tells_work(a) || !tells_work(b) || lot_work_equal(a, b, &field))
+    if (!tells_work(a) || !tells_work(b) || lot_work_equal(a, b, difference, sizeof difference))
         return LOT_OK;
     return lot_error_set(error, LOT_INPUT, "archive", 0,
-                         "the runs did different work: %s is not the same, so they cannot be compared",
-                         field);
+                         "the runs did different work, so they cannot be compared: %s", difference);
 }
 
 static lot_status check_runs(const lot_observed_run *runs, size_t count, lot_error *error)

@@ -73,6 +73,7 @@ static void describe_group(const lot_record_head *head, lot_checked_group *group
     (void)snprintf(text + used, size - used, ", math %s, gelu %s", lot_field_shown(m->math),
                    lot_field_shown(m->gelu));
     add_size(text, size, "seed", m->seed);
+    add_size(text, size, "generator", m->generator);
     (void)snprintf(group->library, sizeof group->library, "%s %s", lot_field_shown(head->device.library),
                    lot_field_shown(head->device.library_version));
 }

@@ -1,6 +1,8 @@
 #include "analysis/groups.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -80,18 +82,48 @@ static int compare_member(const member *m, const lot_record_head *a, const lot_r
 }
 
 static int compare(const member *members, size_t count, const lot_record_head *a, const lot_record_head *b,
-                   const char **field)
+                   const member **differing)
 {
     for (size_t i = 0; i < count; i++) {
         const int order = compare_member(&members[i], a, b);
 
         if (order != 0) {
-            if (field != NULL)
-                *field = members[i].name;
+            if (differing != NULL)
+                *differing = &members[i];
             return order;
         }
     }
     return 0;
+}
+
+/* No member is a bool. */
+static void print_value(char *text, size_t size, const member *m, const lot_record_head *head)
+{
+    const char *at = (const char *)head + m->offset;
+    int64_t integer = LOT_NULL_I64;
+    double number = NAN;
+
+    if (m->kind == LOT_KIND_I64)
+        memcpy(&integer, at, sizeof integer);
+    else if (m->kind == LOT_KIND_F64)
+        memcpy(&number, at, sizeof number);
+    if (integer != LOT_NULL_I64)
+        (void)snprintf(text, size, "%" PRId64, integer);
+    else if (!isnan(number))
+        (void)snprintf(text, size, "%g", number);
+    else
+        (void)lot_field_copy(text, size, lot_field_shown(m->kind == LOT_KIND_STR ? at : ""));
+}
+
+/* "generator 2 and 1" */
+static void print_difference(char *text, size_t size, const member *m, const lot_record_head *a,
+                             const lot_record_head *b)
+{
+    char of_a[64], of_b[64];
+
+    print_value(of_a, sizeof of_a, m, a);
+    print_value(of_b, sizeof of_b, m, b);
+    (void)snprintf(text, size, "%s %s and %s", m->name, of_a, of_b);
 }
 
 int lot_model_compare(const lot_record_head *a, const lot_record_head *b)
@@ -110,9 +142,37 @@ int lot_group_compare(const lot_record_head *a, const lot_record_head *b)
     return order;
 }
 
-bool lot_work_equal(const lot_record_head *a, const lot_record_head *b, const char **field)
+bool lot_work_equal(const lot_record_head *a, const lot_record_head *b, char *difference, size_t size)
 {
-    return compare(work_members, COUNT(work_members), a, b, field) == 0;
+    const member *differing = NULL;
+
+    if (compare(work_members, COUNT(work_members), a, b, &differing) == 0)
+        return true;
+    print_difference(difference, size, differing, a, b);
+    return false;
+}
+
+size_t lot_group_difference(const lot_record_head *a, const lot_record_head *b, char *difference, size_t size)
+{
+    static const struct {
+        const member *members;
+        size_t count;
+    } lists[] = {{model_members, COUNT(model_members)},
+                 {work_members, COUNT(work_members)},
+                 {setup_members, COUNT(setup_members)}};
+    size_t equal = 0;
+
+    difference[0] = '\0';
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        const member *differing = NULL;
+
+        if (compare(lists[i].members, lists[i].count, a, b, &differing) != 0) {
+            print_difference(difference, size, differing, a, b);
+            return equal + (size_t)(differing - lists[i].members);
+        }
+        equal += lists[i].count;
+    }
+    return equal;
 }
 
 int lot_device_compare(const lot_record_head *a, const lot_record_head *b)

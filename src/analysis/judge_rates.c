@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/groups.h"
 #include "analysis/judge.h"
 #include "analysis/spread.h"
 #include "core/count.h"
@@ -108,6 +109,25 @@ static size_t earlier_times(const lot_case *c, size_t gpu, const lot_series *s, 
     return count;
 }
 
+/* Where the earlier run has no equal GPU, says what the one that is most alike differs in: in the order of
+ * groups it stands just before or just after the place where equal ones would. */
+static void say_incomparable(lot_case *c, size_t gpu)
+{
+    const lot_record_head *head = c->gpus[gpu].head;
+    char before[192] = "", after[192] = "";
+    size_t first, equal_before = 0, equal_after = 0;
+
+    if (c->earlier_count == 0 || lot_case_earlier(c, head, &first) > first)
+        return;
+    if (first > 0)
+        equal_before = lot_group_difference(head, c->earlier[first - 1].head, before, sizeof before);
+    if (first < c->earlier_count)
+        equal_after = lot_group_difference(head, c->earlier[first].head, after, sizeof after);
+    lot_finding_say(
+        lot_case_find(c, gpu, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_EXPECTATION, "earlier_seconds"),
+        "no GPU of the earlier archive is equal: %s", equal_before > equal_after ? before : after);
+}
+
 /* The earlier GPUs stand for peers, of whose spread only the prior is taken: they ran at another time. A few
  * hundred of them tell the middle well enough, which keeps the whole linear. */
 static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t,
@@ -151,6 +171,7 @@ void lot_judge_rates(lot_case *c)
         if (t == NULL)
             continue;
         judge_expectations(c, i, s, t);
+        say_incomparable(c, i);
         judge_earlier(c, i, s, t, &prior);
     }
 }

@@ -134,7 +134,7 @@ typedef struct lot_comparison {
 
 typedef struct lot_checked_group {
     char name[96];
-    char configuration[192]; /* dtype, shapes, math, gelu, readable */
+    char configuration[224]; /* dtype, shapes, math, gelu, seed, generator, readable */
     char library[64];
     size_t devices;
     int64_t verified_passes;

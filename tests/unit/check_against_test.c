@@ -122,9 +122,45 @@ static void simulator_against_real(void **state)
     lot_run_free(&run);
 }
 
+/* Another definition of the values gives other digests and wrongs nobody; each GPU is told that the earlier
+ * archive said nothing, and why. */
+static void another_generator(void **state)
+{
+    lot_check_options options = plain;
+    lot_observed_run earlier;
+    lot_check_result r;
+    lot_error error;
+    lot_run run, before;
+
+    (void)state;
+    four(&run);
+    synthetic_run_make(&before, 4, 5, 0.02, 1);
+    assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
+    for (size_t i = 0; i < 4; i++) {
+        run.devices[i].synthetic_model.generator = 2;
+        before.devices[i].synthetic_model.generator = 1;
+        set_digest(&before, i, OTHER);
+    }
+    lot_observed_init(&earlier);
+    assert_int_equal(LOT_OK, lot_observed_from_run(&earlier, &before, &error));
+    options.against = &earlier;
+    check_with(&run, &options, &r);
+    for (int64_t i = 0; i < 4; i++) {
+        assert_int_equal(OK, verdict_of(&r, i));
+        assert_string_equal("no GPU of the earlier archive is equal: generator 2 and 1",
+                            finding_of(&r, i, LOT_VERDICT_INFORMATION)->text);
+    }
+    assert_non_null(strstr(r.groups[0].configuration, ", generator 2"));
+    lot_check_result_free(&r);
+    lot_observed_free(&earlier);
+    lot_run_free(&before);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_generator),
         cmocka_unit_test(golden_digest),
         cmocka_unit_test(expectations),
         cmocka_unit_test(simulator_against_real),

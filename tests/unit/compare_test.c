@@ -301,6 +301,14 @@ static void refused(void **state)
     }
     assert_int_equal(LOT_INPUT, compare_runs(&before, 1, &after, &r, &error));
     assert_non_null(strstr(error.text, "width"));
+    /* Values of another definition: their digests say nothing of each other. */
+    for (size_t i = 0; i < 4; i++) {
+        after.devices[i].synthetic_model = before.devices[i].synthetic_model;
+        before.devices[i].synthetic_model.generator = 1;
+        after.devices[i].synthetic_model.generator = 2;
+    }
+    assert_int_equal(LOT_INPUT, compare_runs(&before, 1, &after, &r, &error));
+    assert_non_null(strstr(error.text, "generator 1 and 2"));
     lot_run_free(&before);
     lot_run_free(&after);
 }
