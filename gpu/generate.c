@@ -41,7 +41,7 @@ static void make_plain(char *to, const lot_fill *fill, uint64_t block, int64_t b
         make_part(to + BLOCK_BYTES * i, fill, block + (uint64_t)i, 0, lot_block_elements(fill->dtype));
 }
 
-/* ---- eight blocks at a time, with AVX2: a compiler does not find that way by itself ---- */
+/* ---- sixteen blocks at a time, with AVX2: a compiler does not find that way by itself ---- */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
@@ -51,16 +51,45 @@ static void make_plain(char *to, const lot_fill *fill, uint64_t block, int64_t b
 #include <immintrin.h>
 
 #define AVX2         __attribute__((target("avx2,f16c")))
-#define CHAINS       2            /* side by side: within one, every step waits for the one before it */
-#define WIDE         (4 * CHAINS) /* blocks of one step */
+#define WIDE         16         /* blocks of one step */
+#define OCTETS       (WIDE / 8) /* side by side: within one, every step waits for the one before it */
 #define MULTIPLIER_0 0xD2511F53u
 #define MULTIPLIER_1 0xCD9E8D57u
 
-/* Four Philox blocks, one word of each in the lower half of a 64-bit lane. The upper halves hold what earlier
- * products left there: the multiplication reads lower halves only. */
-typedef struct blocks {
+/* Eight Philox blocks: word i of all of them in word[i], a block to each lane, the even blocks in the lower
+ * half of the register and the odd ones in the upper. Counted within a half, the blocks stand as 0 2 1 3 in
+ * words 0 and 1 and as 0 1 2 3 in words 2 and 3. So a round moves no word for the sake of order: words 0 and
+ * 1 are made of word 2, words 2 and 3 of word 0, and lower() and upper() exchange the two in the middle. */
+typedef struct octet {
     __m256i word[4];
-} blocks;
+} octet;
+
+/* Products of a word's even and odd lanes, 64 bits each. */
+typedef struct products {
+    __m256i even, odd;
+} products;
+
+AVX2 static inline products multiply(__m256i word, uint32_t multiplier)
+{
+    const __m256i factor = _mm256_set1_epi64x(multiplier);
+
+    return (products){_mm256_mul_epu32(word, factor), _mm256_mul_epu32(_mm256_srli_epi64(word, 32), factor)};
+}
+
+/* From each half register two lanes of `a` and then two of `b`, numbered in the order of the result. */
+#define PICK(a, b, first, second, third, fourth)                                                             \
+    _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b),                    \
+                                          (first) | (second) << 2 | (third) << 4 | (fourth) << 6))
+
+AVX2 static inline __m256i lower(products p)
+{
+    return PICK(p.even, p.odd, 0, 2, 0, 2);
+}
+
+AVX2 static inline __m256i upper(products p)
+{
+    return PICK(p.even, p.odd, 1, 3, 1, 3);
+}
 
 /* What is the same for all blocks whose numbers share their upper halves. In the first round word 2 is the
  * tensor and in the second word 0 has not yet seen the block's number, so that half of these rounds' products
@@ -70,7 +99,7 @@ typedef struct philox_constants {
     __m256i key1[LOT_PHILOX_ROUNDS];
     __m256i product1_low;  /* round 1: lower half of multiplier 1 times the tensor, with round 2's key */
     __m256i product0_high; /* round 2: upper half of multiplier 0 times word 0, with round 2's key */
-    __m256i product0_low;  /* round 2: its lower half, with round 3's key */
+    __m256i product0_low;  /* round 2: its lower half */
 } philox_constants;
 
 AVX2 static philox_constants make_constants(uint64_t seed, uint32_t tensor, uint32_t block_high)
@@ -89,99 +118,82 @@ AVX2 static philox_constants make_constants(uint64_t seed, uint32_t tensor, uint
     }
     made.product1_low = _mm256_set1_epi32((int)((uint32_t)product1 ^ key0[1]));
     made.product0_high = _mm256_set1_epi32((int)((uint32_t)(product0 >> 32) ^ key1[1]));
-    made.product0_low = _mm256_set1_epi32((int)((uint32_t)product0 ^ key1[2]));
+    made.product0_low = _mm256_set1_epi32((int)(uint32_t)product0);
     return made;
 }
 
-/* Multiplier 0 times the numbers of the four blocks from `low` on, round 1's product. In a register the
- * blocks stand in the order 0, 2, 1, 3, in which to_words needs them. A step onwards is an addition to it. */
-AVX2 static inline __m256i first_product(uint32_t low)
+/* Multiplier 0 times the numbers of the blocks low, low + 2, low + 1, low + 3: the even products of round 1
+ * of the octet that begins with block `low`. All others, and those of the steps to come, are this and a
+ * constant. */
+AVX2 static inline __m256i first_products(uint32_t low)
 {
     const __m256i number = _mm256_add_epi64(_mm256_set1_epi64x(low), _mm256_set_epi64x(3, 1, 2, 0));
 
     return _mm256_mul_epu32(number, _mm256_set1_epi64x(MULTIPLIER_0));
 }
 
-/* Rounds 1 and 2, but for the key that round 3 puts on word 1; word 3 is a constant after them. */
-AVX2 static inline void begin(const philox_constants *constants, __m256i first, blocks *c)
+AVX2 static inline __m256i blocks_on(__m256i first, int64_t blocks)
 {
-    const __m256i word2 = _mm256_xor_si256(_mm256_srli_epi64(first, 32), constants->key1[0]);
-    const __m256i second = _mm256_mul_epu32(word2, _mm256_set1_epi64x(MULTIPLIER_1));
-
-    c->word[0] = _mm256_xor_si256(_mm256_srli_epi64(second, 32), constants->product1_low);
-    c->word[1] = second;
-    c->word[2] = _mm256_xor_si256(first, constants->product0_high);
+    return _mm256_add_epi64(first, _mm256_set1_epi64x(blocks * MULTIPLIER_0));
 }
 
-/* Keeps the compiler from putting the key behind the product's shift: a chain would be one step a round
- * longer. */
-AVX2 static inline __m256i at_once(__m256i value)
+/* Rounds 1 and 2 of the octet with these first products. */
+AVX2 static inline octet begin(const philox_constants *constants, __m256i first)
 {
+    const products from0 = {first, blocks_on(first, 4)};
+    const products from2 = multiply(_mm256_xor_si256(upper(from0), constants->key1[0]), MULTIPLIER_1);
+
+    return (octet){{_mm256_xor_si256(upper(from2), constants->product1_low), lower(from2),
+                    _mm256_xor_si256(lower(from0), constants->product0_high), constants->product0_low}};
+}
+
+/* Keeps the compiler from putting the key behind the product: a chain would be one step a round longer. */
+AVX2 static inline __m256i keyed(__m256i word, __m256i key)
+{
+    __m256i value = _mm256_xor_si256(word, key);
+
     __asm__("" : "+x"(value));
     return value;
 }
 
-/* Words 1 and 3 with the keys of `round`. */
-AVX2 static inline __m256i keyed1(const philox_constants *constants, int round, const blocks *c)
+AVX2 static inline void one_round(const philox_constants *constants, int round, octet *o)
 {
-    return at_once(_mm256_xor_si256(c->word[1], constants->key0[round]));
+    __m256i *word = o->word;
+    const __m256i keyed1 = keyed(word[1], constants->key0[round]);
+    const __m256i keyed3 = keyed(word[3], constants->key1[round]);
+    const products from0 = multiply(word[0], MULTIPLIER_0);
+    const products from2 = multiply(word[2], MULTIPLIER_1);
+
+    word[1] = lower(from2);
+    word[3] = lower(from0);
+    word[0] = _mm256_xor_si256(upper(from2), keyed1);
+    word[2] = _mm256_xor_si256(upper(from0), keyed3);
 }
 
-AVX2 static inline __m256i keyed3(const philox_constants *constants, int round, const blocks *c)
+/* The last round's products with `other`, the word that its upper halves are combined with: two words of each
+ * block, the first of them above. */
+AVX2 static inline products last_products(__m256i word, uint32_t multiplier, __m256i other)
 {
-    return round == 2 ? constants->product0_low
-                      : at_once(_mm256_xor_si256(c->word[3], constants->key1[round]));
+    const products p = multiply(word, multiplier);
+    const __m256i zero = _mm256_setzero_si256();
+
+    return (products){_mm256_xor_si256(p.even, _mm256_unpacklo_epi32(zero, other)),
+                      _mm256_xor_si256(p.odd, _mm256_unpackhi_epi32(zero, other))};
 }
 
-AVX2 static inline void one_round(const philox_constants *constants, int round, blocks *c)
-{
-    const __m256i next1 = keyed1(constants, round, c);
-    const __m256i next3 = keyed3(constants, round, c);
-    const __m256i product0 = _mm256_mul_epu32(c->word[0], _mm256_set1_epi64x(MULTIPLIER_0));
-    const __m256i product1 = _mm256_mul_epu32(c->word[2], _mm256_set1_epi64x(MULTIPLIER_1));
-
-    c->word[0] = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), next1);
-    c->word[1] = product1;
-    c->word[2] = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), next3);
-    c->word[3] = product0;
-}
-
-/* The last round's two words from one product, side by side: its upper half with `keyed`, its lower half. */
-AVX2 static inline __m256i last_words(__m256i product, __m256i keyed)
-{
-    const __m256i swapped = _mm256_shuffle_epi32(product, 0xB1);
-
-    return _mm256_blend_epi32(_mm256_xor_si256(swapped, keyed), swapped, 0xAA);
-}
-
-/* The last round, and the words of four blocks in order: blocks 0 and 1, blocks 2 and 3. */
-AVX2 static inline void finish(const philox_constants *constants, const blocks *c, __m256i words[2])
+/* The last round, and the blocks' words in order: two blocks to each of `words`. */
+AVX2 static inline void finish(const philox_constants *constants, const octet *o, __m256i words[4])
 {
     const int round = LOT_PHILOX_ROUNDS - 1;
-    const __m256i product0 = _mm256_mul_epu32(c->word[0], _mm256_set1_epi64x(MULTIPLIER_0));
-    const __m256i product1 = _mm256_mul_epu32(c->word[2], _mm256_set1_epi64x(MULTIPLIER_1));
-    const __m256i low = last_words(product1, keyed1(constants, round, c));
-    const __m256i high = last_words(product0, keyed3(constants, round, c));
+    const products low = last_products(o->word[2], MULTIPLIER_1,
+                                       _mm256_xor_si256(o->word[1], constants->key0[round])); /* 0 2, 1 3 */
+    const products high = last_products(o->word[0], MULTIPLIER_0,
+                                        _mm256_xor_si256(o->word[3], constants->key1[round])); /* 0 1, 2 3 */
 
-    words[0] = _mm256_unpacklo_epi64(low, high);
-    words[1] = _mm256_unpackhi_epi64(low, high);
-}
-
-/* The words of the WIDE blocks with these first products, two blocks in each element. */
-AVX2 static inline void philox_wide(const philox_constants *constants, const __m256i first[CHAINS],
-                                    __m256i words[2 * CHAINS])
-{
-    blocks c[CHAINS];
-
-    for (int chain = 0; chain < CHAINS; chain++)
-        begin(constants, first[chain], &c[chain]);
-#pragma GCC unroll 8
-    for (int round = 2; round < LOT_PHILOX_ROUNDS - 1; round++)
-#pragma GCC unroll 2
-        for (int chain = 0; chain < CHAINS; chain++)
-            one_round(constants, round, &c[chain]);
-    for (int chain = 0; chain < CHAINS; chain++)
-        finish(constants, &c[chain], words + (ptrdiff_t)2 * chain);
+    words[0] = PICK(low.even, high.even, 1, 0, 1, 0);
+    words[1] = PICK(low.odd, high.even, 1, 0, 3, 2);
+    words[2] = PICK(low.even, high.odd, 3, 2, 1, 0);
+    words[3] = PICK(low.odd, high.odd, 3, 2, 3, 2);
 }
 
 /* lot_normal_first and lot_normal_second of eight words: the bytes in pairs, then the pairs. */
@@ -205,7 +217,7 @@ AVX2 static inline __m256i first_numbers(__m256i words, lot_distribution distrib
     if (distribution == LOT_NEAR_NORMAL)
         return normal_first(words);
     if (dtype == LOT_FLOAT32)
-        return _mm256_srai_epi32(words, 8);
+        return _mm256_and_si256(words, _mm256_set1_epi32(~0xFF));
     return _mm256_srai_epi32(_mm256_slli_epi32(words, 16), 16);
 }
 
@@ -250,6 +262,19 @@ AVX2 static inline __m256i tensor_words(__m256i words, __m256 factor, lot_distri
     return half_words(values, _mm256_mul_ps(_mm256_cvtepi32_ps(second), factor), dtype);
 }
 
+AVX2 static inline __attribute__((always_inline)) void
+store_octet(char *to, const philox_constants *constants, const octet *o, __m256 factor,
+            lot_distribution distribution, lot_dtype dtype)
+{
+    __m256i words[4];
+
+    finish(constants, o, words);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        _mm256_storeu_si256((__m256i *)(void *)(to + (ptrdiff_t)32 * i),
+                            tensor_words(words[i], factor, distribution, dtype));
+}
+
 /* Blocks that share the upper halves of their numbers; `count` a multiple of WIDE. Inlined for each law and
  * dtype, so that nothing is chosen within the loop. */
 AVX2 static inline __attribute__((always_inline)) void make_run(char *to, const lot_fill *fill,
@@ -259,18 +284,21 @@ AVX2 static inline __attribute__((always_inline)) void make_run(char *to, const 
 {
     const philox_constants constants = make_constants(fill->seed, fill->tensor, (uint32_t)(block >> 32));
     const __m256 factor = _mm256_set1_ps(lot_fill_factor(distribution, dtype, fill->scale));
-    const __m256i step = _mm256_set1_epi64x((int64_t)WIDE * MULTIPLIER_0);
-    __m256i first[CHAINS], words[2 * CHAINS];
+    __m256i first = first_products((uint32_t)block);
+    octet octets[OCTETS];
 
-    for (uint32_t chain = 0; chain < CHAINS; chain++)
-        first[chain] = first_product((uint32_t)block + 4 * chain);
-    for (int64_t i = 0; i < count; i += WIDE) {
-        philox_wide(&constants, first, words);
-        for (int chain = 0; chain < CHAINS; chain++)
-            first[chain] = _mm256_add_epi64(first[chain], step);
-        for (int j = 0; j < 2 * CHAINS; j++)
-            _mm256_storeu_si256((__m256i *)(void *)(to + BLOCK_BYTES * i + (ptrdiff_t)32 * j),
-                                tensor_words(words[j], factor, distribution, dtype));
+    for (int64_t i = 0; i < count; i += WIDE, first = blocks_on(first, WIDE)) {
+#pragma GCC unroll 2
+        for (int64_t j = 0; j < OCTETS; j++)
+            octets[j] = begin(&constants, blocks_on(first, 8 * j));
+#pragma GCC unroll 8
+        for (int round = 2; round < LOT_PHILOX_ROUNDS - 1; round++)
+#pragma GCC unroll 2
+            for (int j = 0; j < OCTETS; j++)
+                one_round(&constants, round, &octets[j]);
+#pragma GCC unroll 2
+        for (int64_t j = 0; j < OCTETS; j++)
+            store_octet(to + BLOCK_BYTES * (i + 8 * j), &constants, &octets[j], factor, distribution, dtype);
     }
 }
 

@@ -10,13 +10,14 @@
  * two half elements 8 b + 2 i and 8 b + 2 i + 1. That is one block for each store of a GPU's thread, so that
  * filling stays as fast as its memory.
  *
- * Uniform: the word's upper 24 bits (float32), or its lower and its upper 16 bits (the two half elements),
- * taken as a signed number s of that many bits; s * step, rounded once to float, with the float step = bound
- * * 2^-23 or bound * 2^-15. Near-normal: c0 to c3 are the word's four bytes, lowest first, taken as signed.
- * The float32 element and the first half element are c0 + c1 + c2 + c3 + 2, the second half element is c0 +
- * c1 - c2 - c3, both times scale / sqrt(21845), rounded once to float. Each is a sum of four uniform numbers
- * (Irwin-Hall, n = 4) with mean 0, variance 4 (2^16 - 1) / 12 = 21845, excess kurtosis -0.3 and range +-3.45
- * sigma. The two elements of a word are uncorrelated (their squares are not: -0.18).
+ * Uniform: the word with its lower 8 bits cleared (float32), or its lower and its upper 16 bits (the two half
+ * elements), taken as a signed number s of 32 or 16 bits; s * step, rounded once to float, with the float
+ * step = bound * 2^-31 or bound * 2^-15. (A step below 2^-126, which no network's bound comes near, has fewer
+ * bits.) Near-normal: c0 to c3 are the word's four bytes, lowest first, taken as signed. The float32 element
+ * and the first half element are c0 + c1 + c2 + c3 + 2, the second half element is c0 + c1 - c2 - c3, both
+ * times scale / sqrt(21845), rounded once to float. Each is a sum of four uniform numbers (Irwin-Hall, n = 4)
+ * with mean 0, variance 4 (2^16 - 1) / 12 = 21845, excess kurtosis -0.3 and range +-3.45 sigma. The two
+ * elements of a word are uncorrelated (their squares are not: -0.18).
  *
  * Half types are these floats rounded to nearest even. No operation here can be contracted into a fused
  * multiply-add, so that compilers agree on the bits. LOT_GENERATOR_VERSION counts the definitions that there
@@ -90,13 +91,13 @@ LOT_ANYWHERE float lot_fill_factor(lot_distribution distribution, lot_dtype dtyp
 {
     if (distribution == LOT_NEAR_NORMAL)
         return scale * 0x1.bb688cp-8f;
-    return scale * (dtype == LOT_FLOAT32 ? 0x1p-23f : 0x1p-15f);
+    return scale * (dtype == LOT_FLOAT32 ? 0x1p-31f : 0x1p-15f);
 }
 
 /* The uniform number of a float32 element, and of the first and the second half element of a word. */
 LOT_ANYWHERE int32_t lot_uniform_single(uint32_t word)
 {
-    return (int32_t)word >> 8; /* arithmetic in every compiler that this is built with, as tests check */
+    return (int32_t)(word & 0xFFFFFF00u);
 }
 
 LOT_ANYWHERE int32_t lot_uniform_first(uint32_t word)
@@ -106,7 +107,7 @@ LOT_ANYWHERE int32_t lot_uniform_first(uint32_t word)
 
 LOT_ANYWHERE int32_t lot_uniform_second(uint32_t word)
 {
-    return (int32_t)word >> 16;
+    return (int32_t)word >> 16; /* arithmetic in every compiler that this is built with, as tests check */
 }
 
 /* The near-normal number of a float32 element or a word's first half element, and of its second one. */

@@ -59,8 +59,8 @@ def element(seed, tensor, law, scale, form, index):
     second = halves and index % 2 == 1
     scale = rounded(fractions.Fraction(scale), "float32")
     if law == UNIFORM:
-        part = (word >> 16 if second else word & 0xFFFF) if halves else word >> 8
-        width = 16 if halves else 24
+        part = (word >> 16 if second else word & 0xFFFF) if halves else word & ~0xFF
+        width = 16 if halves else 32
         drawn, factor = signed(part, width), rounded(scale / 2 ** (width - 1), "float32")
     else:
         c = [signed(word >> 8 * i & 0xFF, 8) for i in range(4)]
@@ -118,7 +118,8 @@ class Device(unittest.TestCase):
         cases = [(seed, tensor, law, scale, form, first, count)
                  for seed, tensor, scale, first, count in (
                      (1, 5, "0.37", 0, 1000), (0xFEDCBA9876543210, 1, "0.011048543", 3, 517),
-                     (42, 4, "1.0", (1 << 34) - 21, 77), (7, 2, "1e-38", 1, 64))
+                     (42, 4, "1.0", (1 << 34) - 201, 477), (42, 4, "1.0", (1 << 35) - 333, 777),
+                     (7, 2, "1e-38", 1, 64))
                  for law in (UNIFORM, NEAR_NORMAL) for form in ITEM]
         asked = "".join(" ".join(str(part) for part in case) + "\n" for case in cases)
         done = subprocess.run([PROGRAM, DEVICE], input=asked, stdout=subprocess.PIPE, encoding="ascii", check=True,

@@ -122,7 +122,7 @@ static void test_numbers_of_a_word(void **state)
 
         for (int b = 0; b < 4; b++)
             byte[b] = signed_of(word >> 8 * b & 0xFFu, 8);
-        assert_int_equal(lot_uniform_single(word), signed_of(word >> 8, 24));
+        assert_int_equal(lot_uniform_single(word), 256 * signed_of(word >> 8, 24));
         assert_int_equal(lot_uniform_first(word), signed_of(word & 0xFFFFu, 16));
         assert_int_equal(lot_uniform_second(word), signed_of(word >> 16, 16));
         assert_int_equal(lot_normal_first(word), byte[0] + byte[1] + byte[2] + byte[3] + 2);
@@ -130,7 +130,7 @@ static void test_numbers_of_a_word(void **state)
     }
 }
 
-/* Each value is its number times one factor: 2^-23, 2^-15, or 1 / the standard deviation of four bytes. */
+/* Each value is its number times one factor: 2^-31, 2^-15, or 1 / the standard deviation of four bytes. */
 static void test_factors(void **state)
 {
     (void)state;
@@ -140,7 +140,7 @@ static void test_factors(void **state)
         assert_true((double)normal == (double)(float)(1 / sqrt(4 * (65536.0 - 1) / 12)));
         assert_true(lot_fill_factor(LOT_NEAR_NORMAL, dtype, 8.0f) == 8.0f * normal);
         assert_true(lot_fill_factor(LOT_UNIFORM, dtype, 0.1f) ==
-                    ldexpf(0.1f, dtype == LOT_FLOAT32 ? -23 : -15));
+                    ldexpf(0.1f, dtype == LOT_FLOAT32 ? -31 : -15));
     }
 }
 
@@ -303,8 +303,8 @@ static void test_streams_are_unrelated(void **state)
             const lot_block a = lot_philox(1, 1, i);
             const lot_block b = lot_philox(others[other].seed, others[other].tensor, i);
 
-            product += (double)lot_uniform_single(a.word[0]) * 0x1p-23 *
-                       (double)lot_uniform_single(b.word[0]) * 0x1p-23;
+            product += (double)lot_uniform_single(a.word[0]) * 0x1p-31 *
+                       (double)lot_uniform_single(b.word[0]) * 0x1p-31;
             equal += a.word[0] == b.word[0];
         }
         assert_true(fabs(product) < 5.0 * sqrt(COUNT / 9.0));

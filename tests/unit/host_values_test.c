@@ -53,6 +53,8 @@ static void test_values_are_the_definition(void **state)
                                      1000003,
                                      (INT64_C(1) << 34) + 5,
                                      (INT64_C(1) << 34) - 40,
+                                     (INT64_C(1) << 34) - 200,
+                                     (INT64_C(1) << 35) - 400,
                                      (INT64_C(1) << 33) - 70};
     static const float scales[] = {0.03125f * 1.1f, 1.0f, 0x1.8p-100f, 0.0f, 0x1p100f};
     static const int64_t counts[] = {0, 1, 3, 31, 32, 64, 100, 16384 + 35, 200001};
