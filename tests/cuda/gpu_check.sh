@@ -3,7 +3,8 @@
 #
 #     tests/cuda/gpu_check.sh [BUILD_FOLDER]
 #
-# Needs nvcc, cuBLASLt, a C compiler and a driver; nothing else, no network, and under five minutes. A part for which
+# Needs nvcc of CUDA 11.8 or newer (on PATH, in $CUDA_HOME or $CUDA_PATH, below /usr/local, among Python's packages),
+# cuBLASLt, a C compiler and a driver; nothing else, no network, and under five minutes. A part for which
 # no time is left, or something else, is left out, and said to be; one that fails is a line of the table, and the next
 # one is done. Uses the first visible GPU and changes none of its settings. Its standard output is what
 # docs/measurements/ keeps.
@@ -13,6 +14,8 @@
 #
 #     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere
 #     GPU_CHECK_PYTHON=PROGRAM  the Python that has PyTorch; else python3
+#     GPU_CHECK_NVCC=PROGRAM    the nvcc; without any, a build that is handed over is all that is checked
+#     CUDAHOSTCXX=PROGRAM       the C++ compiler for nvcc, where it does not take the machine's own
 #     GPU_CHECK_LIMIT=SECONDS   for everything; else 285
 #
 # Exit status: 0 every target met; 1 one missed or a check failed; 2 it could not build; 77 no GPU here.
@@ -74,12 +77,27 @@ limited() {
     fi
 }
 
+# Where nvcc may be, the best first. A toolkit is often not on PATH.
+nvcc_candidates() {
+    if [ -n "${GPU_CHECK_NVCC:-}" ]; then
+        echo "$GPU_CHECK_NVCC"
+        return
+    fi
+    command -v nvcc
+    printf '%s/bin/nvcc\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda
+    printf '%s/bin/nvcc\n' /usr/local/cuda-* | sort -Vr
+    python_folders bin | sed 's,$,/nvcc,'
+}
+
+# The first of them that is new enough.
 find_nvcc() {
-    found=$(command -v nvcc) || found=""
-    for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
-        if [ -z "$found" ] && [ -n "$folder" ] && [ -x "$folder/bin/nvcc" ]; then found=$folder/bin/nvcc; fi
+    nvcc_candidates | while read -r candidate; do
+        release=$("$candidate" --version 2> /dev/null | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p')
+        if [ -n "$release" ] && [ "$(printf '%s\n' 11.8 "$release" | sort -V | head -n 1)" = 11.8 ]; then
+            readlink -f "$candidate"
+            return
+        fi
     done
-    if [ -n "$found" ]; then readlink -f "$found"; fi
 }
 
 # Whether the toolkit can compile for this capability, "90".
@@ -111,6 +129,11 @@ cuda_folders() {
     else
         printf '%s\n' "$cuda/lib64" "$cuda/lib" "$cuda/targets/$machine-linux/lib" "/usr/lib/$machine-linux-gnu"
     fi
+    python_folders "$1"
+}
+
+# The same folders (bin, include, lib) of NVIDIA's packages for Python.
+python_folders() {
     "$python" -c 'import glob, sys
 for folder in sys.path:
     print(*glob.glob(f"{folder}/nvidia/*/" + sys.argv[1]), sep="\n")' "$1" 2> /dev/null
@@ -128,7 +151,18 @@ first_file() {
     done
 }
 
-# The module and the driver, with nothing but nvcc and cc. Kernels for this GPU only, which is quick.
+# Kernels for this GPU only, which is quick.
+build_kernels() {
+    "$nvcc" -std=c++17 -O3 -arch="$arch" ${CUDAHOSTCXX:+-ccbin="$CUDAHOSTCXX"} -I"$root/src" -I"$root" \
+        -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
+        -c "$root/gpu/cuda/kernels.cu" -o "$build/alone/kernels.o" > "$build/kernels.log" 2>&1 && return
+    cat "$build/kernels.log" >&2
+    newest=$(sed -n 's/.*gcc versions later than \([0-9]*\) are not supported.*/\1/p' "$build/kernels.log" | head -n 1)
+    if [ -n "$newest" ]; then say "$nvcc takes no g++ after $newest: set CUDAHOSTCXX=g++-$newest, or older"; fi
+    return 2
+}
+
+# The module and the driver, with nothing but nvcc and cc.
 build_alone() {
     flags="-O3 -fPIC -fvisibility=hidden -ffp-contract=off -fopenmp"
     flags="$flags -I$root/src -I$root -I$headers -I$blas_headers"
@@ -136,9 +170,7 @@ build_alone() {
     link="$link $cudart $cublaslt -ldl -lpthread -lm"
     objects=""
     mkdir -p "$build/alone" || return 2
-    "$nvcc" -std=c++17 -O3 -arch="$arch" -I"$root/src" -I"$root" \
-        -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
-        -c "$root/gpu/cuda/kernels.cu" -o "$build/alone/kernels.o" &
+    build_kernels &
     kernels=$!
     for source in "$root"/gpu/cuda/*.c "$root"/gpu/generate.c "$root"/src/core/status.c "$root"/src/core/error.c \
         "$root"/src/core/field.c; do
@@ -340,46 +372,55 @@ check_pytorch() {
 
 # ---- what is here ----
 
-nvcc=$(find_nvcc)
-if [ -z "$nvcc" ]; then
-    say "there is no nvcc"
-    exit 77
-fi
 if [ -z "$rehearsal" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvhost-ctrl-gpu ]; then
     say "there is no NVIDIA driver here"
     exit 77
 fi
-cuda=$(cd "$(dirname "$nvcc")/.." && pwd)
+nvcc=$(find_nvcc)
+if [ -z "$nvcc" ] && [ -z "${GPU_CHECK_WHOLE:-}" ]; then
+    say "there is no nvcc of CUDA 11.8 or newer: set CUDA_HOME to the toolkit's folder"
+    exit 2
+fi
+cuda=/usr
+if [ -n "$nvcc" ]; then cuda=$(cd "$(dirname "$nvcc")/.." && pwd); fi
 headers=$(cuda_folders include | first_file cuda_runtime_api.h)
 blas_headers=$(cuda_folders include | first_file cublasLt.h)
 cudart=$(cuda_folders lib | first_file libcudart.so)
 cublaslt=$(cuda_folders lib | first_file libcublasLt.so)
 for needed in cuda_runtime_api.h:"$headers" cublasLt.h:"$blas_headers" libcudart.so:"$cudart" \
     libcublasLt.so:"$cublaslt"; do
-    if [ -z "${needed#*:}" ]; then
+    if [ -n "$nvcc" ] && [ -z "${needed#*:}" ]; then
         say "neither beside $nvcc nor elsewhere is there ${needed%%:*}"
         exit 2
     fi
 done
 headers=$(dirname "$headers") blas_headers=$(dirname "$blas_headers") libraries=$(dirname "$cudart")
 blas_libraries=$(dirname "$cublaslt")
-arch=$(choose_arch)
 
 # ---- the parts ----
 
-say "building for $arch in $build"
-if ! build_alone; then
-    say "the module does not build"
-    exit 2
-fi
 mkdir -p "$build/exported"
+if [ -n "$nvcc" ]; then
+    arch=$(choose_arch)
+    say "building for $arch in $build"
+    if ! build_alone; then
+        say "the module does not build"
+        exit 2
+    fi
+fi
 {
     source=$(git -C "$root" describe --always --dirty 2> /dev/null) || source=unknown
     echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
-    echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
+    if [ -n "$nvcc" ]; then
+        echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
+    fi
 } > "$build/results.tsv"
-check_module
-check_pytorch
+if [ -n "$nvcc" ]; then
+    check_module
+    check_pytorch
+else
+    skip "the module alone, and PyTorch beside it: there is no nvcc of CUDA 11.8 or newer"
+fi
 check_program
 check_accesses
 
