@@ -2,8 +2,8 @@
  *
  * An explicit pool of the runtime's stream-ordered allocator: its counters are not touched by what libraries
  * take from the device's default pool. Its release threshold is the largest there is, or every
- * synchronisation would hand the cache back. A device without pools gets cudaMalloc with our own counts;
- * describe says which. */
+ * synchronisation would hand the cache back. A device without pools, or one that refuses them, gets
+ * cudaMalloc with our own counts; describe says which. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +134,12 @@ static lot_status measure_steps(lot_device *device, lot_error *error)
     return status;
 }
 
+/* What a virtual machine or a sandbox may answer although the device's attribute promises pools. */
+static bool refuses_pools(const lot_error *error)
+{
+    return error->code == cudaErrorNotSupported || error->code == cudaErrorOperatingSystem;
+}
+
 lot_status lot_pool_open(lot_device *device, lot_error *error)
 {
     int supported = 0;
@@ -148,7 +154,13 @@ lot_status lot_pool_open(lot_device *device, lot_error *error)
     status = create_pool(device, error);
     if (status == LOT_OK)
         status = measure_steps(device, error);
-    return status;
+    if (status == LOT_OK || !refuses_pools(error))
+        return status;
+    if (device->pool.pool != NULL)
+        (void)cudaMemPoolDestroy(device->pool.pool);
+    (void)cudaGetLastError();
+    device->pool.pool = NULL;
+    return LOT_OK;
 }
 
 /* ---- counted cudaMalloc: nothing is kept back ---- */

@@ -44,6 +44,7 @@ static const kind_row kinds[SIM_FAULT_KIND_COUNT] = {
     [SIM_FAULT_GEMM_STATUS] = {"gemm-status", KEY_AT, KEY_COUNT | KEY_CODE, 14},
     [SIM_FAULT_THROTTLE] = {"throttle", KEY_REASON | KEY_SHARE, 0, 0},
     [SIM_FAULT_NO_POOLS] = {"no-pools", 0, 0, 801},
+    [SIM_FAULT_POOLS_REFUSED] = {"pools-refused", 0, KEY_CODE, 801},
     [SIM_FAULT_DRIVER] = {"driver", 0, KEY_CODE, 35},
     [SIM_FAULT_BUSY] = {"busy", 0, 0, 46},
     [SIM_FAULT_FOREIGN] = {"foreign", KEY_PID, KEY_BYTE, 0},

@@ -12,27 +12,28 @@
 #include <stdint.h>
 
 typedef enum sim_fault_kind {
-    SIM_FAULT_OOM,          /* an allocation from a pool or by cudaMalloc fails */
-    SIM_FAULT_STICKY,       /* a kernel or matrix product ends the context with `code` */
-    SIM_FAULT_ECC,          /* the same with 214, and NVML counts an uncorrectable error */
-    SIM_FAULT_LOST,         /* an API call and all after it fail with `code`; NVML says the GPU is lost */
-    SIM_FAULT_HANG,         /* a kernel or matrix product never ends */
-    SIM_FAULT_SLOW,         /* device time is multiplied by `factor` from launch `at` on */
-    SIM_FAULT_FLIP_GEMM,    /* bit `bit` of byte `byte` of a matrix product's output is flipped */
-    SIM_FAULT_FLIP_UPLOAD,  /* the same after a copy from host to device */
-    SIM_FAULT_NAN,          /* element `element` of a matrix product's output becomes a NaN */
-    SIM_FAULT_GEMM_STATUS,  /* cublasLtMatmul returns `code` */
-    SIM_FAULT_THROTTLE,     /* NVML counts `share` of the busy time as throttled for `reason` */
-    SIM_FAULT_NO_POOLS,     /* the device has no stream-ordered memory pools */
-    SIM_FAULT_DRIVER,       /* every runtime call fails with `code` (35: old driver, 802, 803 ...) */
-    SIM_FAULT_BUSY,         /* no context can be made: 46 */
-    SIM_FAULT_FOREIGN,      /* NVML lists a foreign compute process `pid` with `bytes` */
-    SIM_FAULT_MPS,          /* the GPU is served through MPS */
-    SIM_FAULT_OLD_RUNTIME,  /* device attributes that came after CUDA 12.1 are unknown */
-    SIM_FAULT_NVML_INIT,    /* nvmlInit_v2 returns `code` */
-    SIM_FAULT_NVML_MISSING, /* dlsym does not find `symbol` */
-    SIM_FAULT_NVML_STATUS,  /* the NVML function `symbol` returns `code` */
-    SIM_FAULT_NVML_VERSION, /* the driver's version reads `text` */
+    SIM_FAULT_OOM,           /* an allocation from a pool or by cudaMalloc fails */
+    SIM_FAULT_STICKY,        /* a kernel or matrix product ends the context with `code` */
+    SIM_FAULT_ECC,           /* the same with 214, and NVML counts an uncorrectable error */
+    SIM_FAULT_LOST,          /* an API call and all after it fail with `code`; NVML says the GPU is lost */
+    SIM_FAULT_HANG,          /* a kernel or matrix product never ends */
+    SIM_FAULT_SLOW,          /* device time is multiplied by `factor` from launch `at` on */
+    SIM_FAULT_FLIP_GEMM,     /* bit `bit` of byte `byte` of a matrix product's output is flipped */
+    SIM_FAULT_FLIP_UPLOAD,   /* the same after a copy from host to device */
+    SIM_FAULT_NAN,           /* element `element` of a matrix product's output becomes a NaN */
+    SIM_FAULT_GEMM_STATUS,   /* cublasLtMatmul returns `code` */
+    SIM_FAULT_THROTTLE,      /* NVML counts `share` of the busy time as throttled for `reason` */
+    SIM_FAULT_NO_POOLS,      /* the device has no stream-ordered memory pools */
+    SIM_FAULT_POOLS_REFUSED, /* the device says it has pools, and every call about them fails with `code` */
+    SIM_FAULT_DRIVER,        /* every runtime call fails with `code` (35: old driver, 802, 803 ...) */
+    SIM_FAULT_BUSY,          /* no context can be made: 46 */
+    SIM_FAULT_FOREIGN,       /* NVML lists a foreign compute process `pid` with `bytes` */
+    SIM_FAULT_MPS,           /* the GPU is served through MPS */
+    SIM_FAULT_OLD_RUNTIME,   /* device attributes that came after CUDA 12.1 are unknown */
+    SIM_FAULT_NVML_INIT,     /* nvmlInit_v2 returns `code` */
+    SIM_FAULT_NVML_MISSING,  /* dlsym does not find `symbol` */
+    SIM_FAULT_NVML_STATUS,   /* the NVML function `symbol` returns `code` */
+    SIM_FAULT_NVML_VERSION,  /* the driver's version reads `text` */
     SIM_FAULT_KIND_COUNT
 } sim_fault_kind;
 

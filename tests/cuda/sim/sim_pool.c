@@ -143,6 +143,8 @@ static cudaError_t pools_supported(const sim_device *device)
     const sim_fault *fault = sim_fault_find(SIM_FAULT_NO_POOLS, device->unit.gpu, NULL);
 
     if (fault == NULL)
+        fault = sim_fault_find(SIM_FAULT_POOLS_REFUSED, device->unit.gpu, NULL);
+    if (fault == NULL)
         return cudaSuccess;
     sim_fault_note(fault);
     return (cudaError_t)fault->code;
