@@ -84,7 +84,7 @@ nvcc_candidates() {
         return
     fi
     command -v nvcc
-    printf '%s/bin/nvcc\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda
+    printf '%s/bin/nvcc\n' "${CUDA_HOME:-/usr/local/cuda}" "${CUDA_PATH:-/usr/local/cuda}" /usr/local/cuda
     printf '%s/bin/nvcc\n' /usr/local/cuda-* | sort -Vr
     python_folders bin | sed 's,$,/nvcc,'
 }
