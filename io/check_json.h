@@ -1,4 +1,4 @@
-/* What a check found, as JSON (docs/consistency.md lists the members). */
+/* What a check found, as JSON (docs/json.md lists the members). */
 #ifndef GPULOT_IO_CHECK_JSON_H
 #define GPULOT_IO_CHECK_JSON_H
 

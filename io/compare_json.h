@@ -1,4 +1,4 @@
-/* What changed, as JSON (docs/consistency.md lists the members). */
+/* What changed, as JSON (docs/json.md lists the members). */
 #ifndef GPULOT_IO_COMPARE_JSON_H
 #define GPULOT_IO_COMPARE_JSON_H
 

@@ -179,7 +179,7 @@ typedef struct lot_check_result {
     size_t missing; /* of these without any record */
     double prior;   /* options, as used */
     double level;
-    lot_checked_device *devices; /* sorted by group, then UUID; of all archives */
+    lot_checked_device *devices; /* sorted by archive, then rank */
     size_t device_count;
     lot_checked_group *groups;
     size_t group_count;

@@ -42,6 +42,13 @@ def blanks_outside_texts(json_text):
     return re.findall(r"\s", re.sub(r'"(?:[^"\\]|\\.)*"', "", json_text))
 
 
+def members_of(value):
+    """The names of all members in a JSON value."""
+    if isinstance(value, dict):
+        return set(value).union(*map(members_of, value.values()))
+    return set().union(*map(members_of, value)) if isinstance(value, list) else set()
+
+
 class EveryCommand(unittest.TestCase):
     def test_help(self):
         for command in commands():
@@ -107,6 +114,23 @@ class EveryCommand(unittest.TestCase):
             lines = run("export", archive, "--format", "json").stdout.splitlines()
             self.assertEqual(["[", "]"], [lines[0], lines[-1]])
             self.assertEqual([0, 1], [json.loads(line.rstrip(","))["identity"]["rank"] for line in lines[1:-1]])
+
+    def test_json_is_documented(self):
+        """Every member that a command prints stands in docs/json.md under the command's name."""
+        text = (SOURCE / "docs/json.md").read_text(encoding="utf-8")
+        fields = (SOURCE / "docs/archive-format.md").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            archives = [f"{folder}/a.h5", f"{folder}/b.h5"]
+            for archive, kind in zip(archives, ("known,failed", "again")):
+                subprocess.run([f"{BUILD}/tests/sample_archive", archive, "3", "3", kind], check=True, timeout=60)
+            shown = {**HARMLESS, "show": archives[:1], "check": archives[:1], "compare": archives,
+                     "environment": ["--device", "host"], "manifest": ["create", folder]}
+            for command in ("estimate", "environment", "show", "check", "compare", "tariffs", "manifest"):
+                part = text.split(f"\n## {command}\n", 1)[1].split("\n## ", 1)[0]
+                for name in members_of(json.loads(run(command, *shown[command], "--json").stdout)):
+                    with self.subTest(command=command, member=name):
+                        archived = command in ("environment", "show") and re.search(rf"`(\w+_)?{name}`", fields)
+                        self.assertTrue(f"`{name}`" in part or archived)
 
     def test_none_but_measure_loads_a_module(self):
         for command in commands():
