@@ -200,7 +200,7 @@ static lot_status open_records(lot_archive_table *table, const char *path, hid_t
         return lot_h5_error(error, LOT_DAMAGED, "H5Dopen", path);
     type = H5Dget_type(table->dataset);
     text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
-    table->transfer = lot_h5_small_transfer();
+    table->transfer = lot_h5_text_transfer();
     if (text)
         table->memory_type = H5Tcopy(type);
     if (type >= 0)

@@ -299,7 +299,7 @@ static lot_status create_file(lot_archive_writer *writer, lot_error *error)
     if (status != LOT_OK)
         return status;
     writer->record_type = lot_h5_text_type(H5T_VARIABLE);
-    writer->record_transfer = lot_h5_small_transfer();
+    writer->record_transfer = lot_h5_text_transfer();
     writer->records = create_dataset(writer->h5, "records", writer->record_type, RECORD_CHUNK, false);
     if (writer->records < 0)
         return write_error(error, writer, "H5Dcreate");

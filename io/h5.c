@@ -72,12 +72,13 @@ hid_t lot_h5_access_list(void)
     return list;
 }
 
-hid_t lot_h5_small_transfer(void)
+hid_t lot_h5_text_transfer(void)
 {
+    enum { TEXT_IN_FILE = 4 + 8 + 4 }; /* length, address and index of a text of variable length */
     const hid_t list = H5Pcreate(H5P_DATASET_XFER);
 
     if (list >= 0)
-        (void)H5Pset_buffer(list, 4096, NULL, NULL);
+        (void)H5Pset_buffer(list, TEXT_IN_FILE, NULL, NULL);
     return list;
 }
 
@@ -137,8 +138,8 @@ bool lot_h5_write_texts(hid_t object, const char *name, const char *const *value
     const hid_t type = lot_h5_text_type(H5T_VARIABLE);
     const hid_t space = H5Screate_simple(1, &length, NULL);
 
-    return type >= 0 && space >= 0 && write_attribute(object, name, type, space, values) &&
-           H5Sclose(space) >= 0 && H5Tclose(type) >= 0;
+    return type >= 0 && space >= 0 && H5Fflush(object, H5F_SCOPE_LOCAL) >= 0 &&
+           write_attribute(object, name, type, space, values) && H5Sclose(space) >= 0 && H5Tclose(type) >= 0;
 }
 
 bool lot_h5_write_answer(hid_t object, const char *name, int8_t value)

@@ -23,9 +23,11 @@ lot_status lot_h5_error(lot_error *error, lot_status status, const char *call, c
  * property list, to be closed; negative where there is none. */
 hid_t lot_h5_access_list(void);
 
-/* For moving one text at a time: by default HDF5 clears two conversion buffers of 1 MiB in every such call. A
- * property list, to be closed; negative where there is none. */
-hid_t lot_h5_small_transfer(void);
+/* For texts of variable length: has HDF5 convert them one at a time, however many a call hands over.
+ * HDF5 1.14 crashes where it cannot write one after others of the same conversion (H5T__conv_vlen frees what
+ * is no memory); and its default are two buffers of 1 MiB that every call clears. A property list, to be
+ * closed; negative where there is none. */
+hid_t lot_h5_text_transfer(void);
 
 /* A text of `size` bytes, or H5T_VARIABLE; to be closed; negative on failure. */
 hid_t lot_h5_text_type(size_t size);
@@ -35,7 +37,8 @@ hid_t lot_h5_text_type(size_t size);
 hid_t lot_h5_answer_type(void);
 
 /* Each writes one attribute; false on failure, with the error stack still there for lot_h5_error. `type` of
- * a scalar is that of *value in memory and in the file. An answer is h5py's own boolean. */
+ * a scalar is that of *value in memory and in the file. An answer is h5py's own boolean. Several texts are
+ * converted together (lot_h5_text_transfer), so what waits to be written goes to the disk before. */
 bool lot_h5_write_scalar(hid_t object, const char *name, hid_t type, const void *value);
 bool lot_h5_write_text(hid_t object, const char *name, const char *value);
 bool lot_h5_write_texts(hid_t object, const char *name, const char *const *values, size_t count);
