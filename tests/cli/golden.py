@@ -94,7 +94,7 @@ def case_environment(program, folder):
         "GPULOT_BUILD_DIR": str(program.parent),
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "OMPI_MCA_btl_base_warn_component_unused": "0",
+        "OMPI_MCA_btl_base_warn_component_unused": "0", "OMPI_MCA_btl_tcp_if_include": "lo",
     })
     return keep
 

@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment, main
+from ranks import LIMIT_SECONDS, SMALL, RanksTest, command_apart, environment, main
 
 
 class FullDisk(RanksTest):
@@ -29,10 +29,9 @@ class FullDisk(RanksTest):
     def test_a_full_disk_below_the_progress_ends_no_other_rank(self):
         """Rank 1 alone cannot keep its progress: it fails and says why, and nobody waits for it."""
         (self.disk / "ballast").write_bytes(b"x" * (32 << 10))
-        full = ["--spool", self.disk / "spool", "--output", self.output]
-        apart = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL[:-1], "500", *full[:1], self.folder / "spool", *full[2:], ":",
-                 "-n", "1", PROGRAM, "measure", *SMALL[:-1], "500", *full]
-        run = subprocess.run([*map(str, apart)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        first, second = ([*SMALL[:-1], "500", "--spool", folder / "spool", "--output", self.output]
+                         for folder in (self.folder, self.disk))
+        run = subprocess.run(command_apart(first, second), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment())
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("1 of 2 ranks failed, among them rank 1", run.stderr)

@@ -3,7 +3,7 @@ import hashlib
 import os
 import subprocess
 
-from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment, main
+from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, command_apart, environment, main
 
 
 class Measured(RanksTest):
@@ -119,9 +119,8 @@ class Refused(RanksTest):
         self.refuse("/proc/run.h5", *SMALL, output="/proc/run.h5")
 
     def test_ranks_with_different_arguments(self):
-        apps = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL, "--output", self.output, ":", "-n", "1", PROGRAM, "measure",
-                *SMALL, "--seed", "3", "--output", self.output]
-        run = subprocess.run(list(map(str, apps)), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+        apart = command_apart([*SMALL, "--output", self.output], [*SMALL, "--seed", "3", "--output", self.output])
+        run = subprocess.run(apart, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                              timeout=LIMIT_SECONDS, env=environment())
         lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
         self.assertEqual(run.returncode, 2)
@@ -130,9 +129,9 @@ class Refused(RanksTest):
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_rank_whose_options_are_wrong_names_itself(self):
-        apps = [MPIRUN, "-n", "1", PROGRAM, "measure", *SMALL, "--output", self.output, ":", "-n", "1", PROGRAM, "measure",
-                "--device", "host", "--width", "0", "--output", self.output]
-        run = subprocess.run(list(map(str, apps)), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
+        apart = command_apart([*SMALL, "--output", self.output],
+                              ["--device", "host", "--width", "0", "--output", self.output])
+        run = subprocess.run(apart, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                              timeout=LIMIT_SECONDS, env=environment())
         lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
         self.assertEqual(run.returncode, 2)

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,13 +23,20 @@ ENDLESS = ["--device", "host", "--batch", "1", "--context", "16", "--width", "64
 def environment(**more):
     """As inherited, with mpirun allowed to run as root and in a container with few slots, loopback only."""
     return {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+            "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
             "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo",
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_WAIT_POLICY": "passive", **more}
 
 
 def command(ranks, *arguments):
     return [MPIRUN, "-n", str(ranks), PROGRAM, "measure", *map(str, arguments)]
+
+
+def command_apart(first, second):
+    """Two ranks with arguments of their own. Not mpirun's own way, a colon: that of Debian's Open MPI 5.0.7 crashes."""
+    first, second = (shlex.join([PROGRAM, "measure", *map(str, arguments)]) for arguments in (first, second))
+    return [MPIRUN, "-n", "2", "sh", "-c", f'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then exec {first}; fi; exec {second}']
 
 
 class Started:

@@ -24,12 +24,14 @@ build_library()
 }
 
 # on_hosts SECONDS HOST:SLOTS[,HOST:SLOTS...] COMMAND...: mpirun over these hosts without Slurm, ended after SECONDS.
+# Open MPI 5 has names of its own (PRTE) for what Open MPI 4 reads.
 # Without options for mpirun in COMMAND every slot gets one rank, hosts filled in order.
 on_hosts()
 {
   local limit=$1 hosts=$2
   shift 2
   OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent="$CLUSTER_HOME/bin/rsh-agent" \
+    PRTE_MCA_plm=ssh PRTE_MCA_plm_ssh_agent="$CLUSTER_HOME/bin/rsh-agent" PRTE_MCA_hwloc_default_binding_policy=none \
     timeout -k 5 "$limit" mpirun --host "$hosts" "$@"
 }
 
