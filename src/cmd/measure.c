@@ -232,6 +232,16 @@ static void prepare(lot_measurement *m, lot_error *own)
         (void)open_device(m, own);
 }
 
+/* Said here and not by main: where MPI is stopped may be the end of the process, or the launcher ends it
+ * there since another rank has ended with a failure. */
+static void say(lot_error *error, int speaks)
+{
+    if (error->text[0] != '\0' && speaks)
+        (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
+    error->text[0] = '\0';
+    (void)fflush(NULL);
+}
+
 /* Rank 0 speaks for all, unless it cannot be heard. Ends the process where MPI or a device would not let it
  * end. */
 static lot_status leave(lot_measurement *m, lot_status status, int met, lot_error *error)
@@ -239,11 +249,7 @@ static lot_status leave(lot_measurement *m, lot_status status, int met, lot_erro
     const int given_up = m->worker != NULL && lot_worker_given_up(m->worker);
     int ended = 1;
 
-    /* Said here and not by main: stop may be the end of the process. */
-    if (error->text[0] != '\0' && (!met || m->team.facts.rank == 0))
-        (void)fprintf(stderr, "gpulot measure: %s\n", error->text);
-    error->text[0] = '\0';
-    (void)fflush(NULL);
+    say(error, !met || m->team.facts.rank == 0);
     lot_measurement_close_device(m); /* also after a refusal */
     if (m->team.module != NULL)
         ended = m->team.module->stop(m->team.comm, met, lot_status_exit(status));
@@ -321,10 +327,8 @@ static lot_status refused(lot_error *error)
     memset(&hello, 0, sizeof hello);
     lot_comm_vote(&hello.vote, 0, error);
     (void)lot_team_meet_first(&team, &hello, &anyone, &welcome, &later);
-    if (team.facts.rank == 0)
-        *error = later;
-    else
-        error->text[0] = '\0';
+    *error = later;
+    say(error, team.facts.rank == 0);
     (void)team.module->stop(team.comm, 1, lot_status_exit(status));
     return later.status == LOT_OK ? status : later.status;
 }

@@ -1,5 +1,5 @@
-"""The launch matrix: the same binary under Open MPI 5, from tests/requirements.txt. Open MPI 4.1 is what the other tests
-of this folder use; srun is tested in tests/cluster."""
+"""The launch matrix: the same binary under Open MPI 5, from tests/requirements.txt. The other tests of this folder use the
+machine's own MPI; srun is tested in tests/cluster."""
 import os
 import pathlib
 import signal
@@ -40,6 +40,15 @@ class OpenMpi5(RanksTest):
         for record in records:
             self.assertEqual(record["identity"]["launcher"], "mpirun")
             self.assertTrue(record["environment"]["mpi_library"].startswith("Open MPI v5."))
+
+    def test_a_refusal_is_said_each_time(self):
+        """mpirun ends all ranks as soon as one ends with a failure: rank 0 must have spoken by then."""
+        command, variables = self.launch(2)
+        for attempt in range(12):
+            run = subprocess.run([*command, *SMALL, "--soak", "0s", "--output", str(self.output)], stdin=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment(**variables))
+            said = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
+            self.assertEqual((run.returncode, len(said)), (2, 1), f"attempt {attempt}: {run.stderr}")
 
     def test_with_ulfm_the_others_go_on_and_still_hear_of_signals(self):
         """kill -9 of one rank of four, then a signal to another one alone: what is left ends with all that it has."""

@@ -6,6 +6,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_base_warn_component_unused=0
 # A host that is gone without a word is noticed after some 6 s, not after the 10 minutes that are the default.
 export OMPI_MCA_oob_tcp_keepalive_time=3 OMPI_MCA_oob_tcp_keepalive_intvl=1 OMPI_MCA_oob_tcp_keepalive_probes=3
+export PRTE_MCA_oob_tcp_keepalive_time=3 PRTE_MCA_oob_tcp_keepalive_intvl=1 PRTE_MCA_oob_tcp_keepalive_probes=3
 
 # build_program NAME: compile programs/NAME.c to CLUSTER_DIR/bin/NAME, on the shared folder.
 build_program()
