@@ -38,7 +38,8 @@ def environment(devices=2, faults="", libraries=SIMULATOR, **settings):
                 ASAN_OPTIONS="detect_leaks=0",  # MPI and the loader keep memory; cuda.module.* look for leaks
                 GPULOT_CUDASIM_FORCE="1",  # the tests also run beside a real driver
                 OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
+                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+                PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe", PRTE_MCA_hwloc_default_binding_policy="none")
     if faults:
         kept["GPULOT_CUDASIM_FAULT"] = faults
     else:
