@@ -422,21 +422,36 @@ static lot_status needs(const lot_device *device, int least, const char *option,
                          device->identity.compute_capability);
 }
 
+/* LOT_UNSUPPORTED where the environment sets the library's arithmetic for float32 to another one than `math`.
+ */
+static lot_status leaves_choice(lot_math math, lot_error *error)
+{
+    const char *override = getenv("NVIDIA_TF32_OVERRIDE");
+    const char *choice = math == LOT_MATH_TF32 ? "ieee" : "tf32";
+
+    if (override == NULL || override[0] == '\0' || (math == LOT_MATH_TF32) == (strcmp(override, "0") != 0))
+        return LOT_OK;
+    return lot_error_set(error, LOT_UNSUPPORTED, "--math", 0,
+                         "NVIDIA_TF32_OVERRIDE=%.16s turns tf32 %s in the library; unset it or use --math %s",
+                         override, math == LOT_MATH_TF32 ? "off" : "on", choice);
+}
+
 lot_status lot_cuda_supports(lot_device *device, lot_dtype dtype, lot_math math, lot_error *error)
 {
     static const int least[LOT_DTYPE_COUNT] = {[LOT_FLOAT32] = 0, [LOT_FLOAT16] = 53, [LOT_BFLOAT16] = 80};
-    const char *override = getenv("NVIDIA_TF32_OVERRIDE");
 
+    if (dtype == LOT_FLOAT32) {
+        const lot_status status = leaves_choice(math, error);
+
+        if (status != LOT_OK)
+            return status;
+    }
     if (math != LOT_MATH_TF32)
         return needs(device, least[dtype], "--dtype", lot_dtype_name(dtype), error);
     if (dtype != LOT_FLOAT32)
         return lot_error_set(error, LOT_UNSUPPORTED, "--math", 0,
                              "tf32 is a way to multiply float32; it says nothing for %s",
                              lot_dtype_name(dtype));
-    if (override != NULL && strcmp(override, "0") == 0)
-        return lot_error_set(
-            error, LOT_UNSUPPORTED, "--math", 0,
-            "NVIDIA_TF32_OVERRIDE=0 turns tf32 off in the library; unset it or use --math ieee");
     return needs(device, 80, "--math", "tf32", error);
 }
 

@@ -121,6 +121,13 @@ static void test_supports(void **state)
     assert_int_equal(setenv("NVIDIA_TF32_OVERRIDE", "0", 1), 0);
     assert_int_equal(f->module->supports(f->device, LOT_FLOAT32, LOT_MATH_TF32, &f->error), LOT_UNSUPPORTED);
     assert_non_null(strstr(f->error.text, "NVIDIA_TF32_OVERRIDE"));
+    WORKS(f, f->module->supports(f->device, LOT_FLOAT32, LOT_MATH_IEEE, &f->error));
+    assert_int_equal(setenv("NVIDIA_TF32_OVERRIDE", "1", 1), 0);
+    WORKS(f, f->module->supports(f->device, LOT_FLOAT32, LOT_MATH_TF32, &f->error));
+    WORKS(f, f->module->supports(f->device, LOT_BFLOAT16, LOT_MATH_IEEE, &f->error));
+    assert_int_equal(f->module->supports(f->device, LOT_FLOAT32, LOT_MATH_IEEE, &f->error), LOT_UNSUPPORTED);
+    assert_string_equal(f->error.text,
+                        "NVIDIA_TF32_OVERRIDE=1 turns tf32 on in the library; unset it or use --math tf32");
     assert_int_equal(unsetenv("NVIDIA_TF32_OVERRIDE"), 0);
 }
 
