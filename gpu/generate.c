@@ -45,7 +45,7 @@ static void make_plain(char *to, const lot_fill *fill, uint64_t block, int64_t b
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#ifdef __clang__
+#if defined __clang__ || __GNUC__ < 11
 #include <cpuid.h>
 #endif
 #include <immintrin.h>
@@ -321,11 +321,11 @@ AVX2 static void make_runs(char *to, const lot_fill *fill, uint64_t block, int64
         make_run(to, fill, block, count, LOT_NEAR_NORMAL, LOT_BFLOAT16);
 }
 
-/* Before version 16 clang's builtin knows no "f16c". The instruction that it is asked with instead is slow in
- * a virtual machine, which catches it, so that it is for clang only. */
+/* Before versions 16 and 11 the builtin of clang and gcc knows no "f16c". The instruction that is asked
+ * instead is slow in a virtual machine, which catches it, so that it is for these only. */
 static int has_f16c(void)
 {
-#ifdef __clang__
+#if defined __clang__ || __GNUC__ < 11
     unsigned a, b, c, d;
 
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
