@@ -13,7 +13,7 @@ for launcher in srun mpirun; do
   wait_measuring "gpulot-$(cat $launcher.job).h5.spool" 4 30 ||
     give_up "$launcher: the ranks did not begin to measure" $launcher.log
 done
-# A job that outlives its node: under srun the other node's ranks measure to their end.
+# A job that outlives its node: under srun the other node's ranks measure to their end. With Open MPI 5 Slurm ends them.
 outliving=$(sbatch --parsable --no-requeue --no-kill -N2 --ntasks-per-node=2 -w node2,node3 -o outliving.log \
   "$REPO_ROOT/slurm/measure.sbatch" --device host --batch 1 --context 16 --width 64 --repeats 2 --soak 8s --memory 1% \
   --threads 1 --rank-timeout 12s)
@@ -38,9 +38,13 @@ done
 holds "outliving: the job ends" wait_job_end "$outliving" 120
 archive=gpulot-$outliving.h5
 whole_archive "outliving: four ranks are in the archive" "$archive" 4
-same "outliving: two measured to their end, two are lost" \
-  "$(archive_outcomes "$archive" | tr ' ' '\n' | sort | paste -sd' ')" "lost lost ok ok"
-lacks "outliving: nobody had to recover" "recovering" outliving.log
+if mpirun --version | grep -q "(Open MPI) 4"; then
+  same "outliving: two measured to their end, two are lost" \
+    "$(archive_outcomes "$archive" | tr ' ' '\n' | sort | paste -sd' ')" "lost lost ok ok"
+  lacks "outliving: nobody had to recover" "recovering" outliving.log
+else
+  holds "outliving: with rows of all of them" test "$(archive_rows "$archive" warm_forward)" -ge 4
+fi
 host_up node3
 slurmd_up node3
 holds "the node comes back" wait_until 30 slurm_nodes_idle 3
