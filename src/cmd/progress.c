@@ -71,9 +71,8 @@ void lot_progress_stage(lot_progress *progress, const char *stage, int number, i
     progress->stage = stage;
     progress->stage_number = number;
     progress->stage_total = total;
-    progress->stage_seen = 0;
     atomic_store(&progress->stage_done, 0);
-    progress->stage_began_seconds = progress->stage_seen_seconds = now;
+    progress->stage_began_seconds = now;
     progress->shown_seconds = progress->terminal ? 0 : now;
     if (!progress->enabled)
         return;
@@ -88,6 +87,11 @@ void lot_progress_stage(lot_progress *progress, const char *stage, int number, i
 
 void lot_progress_step(lot_progress *progress)
 {
+    const double now = lot_clock_seconds();
+
+    if (atomic_load(&progress->stage_done) == 0)
+        atomic_store(&progress->stage_first_seconds, now);
+    atomic_store(&progress->stage_latest_seconds, now);
     atomic_fetch_add(&progress->stage_done, 1);
 }
 
@@ -162,21 +166,19 @@ static void add_rates(const lot_progress *progress, line *to)
     add(to, " %s", lot_unit_label(unit));
 }
 
-/* "about 3.2 s left" in this stage, from the steps done when the last of them was; nothing while none is. */
+/* "about 3.2 s left" in this stage, from the time between its first and its latest step; nothing before the
+ * second. What comes before the first, such as the filling of a soak's buffers, happens once. */
 static void add_rest(lot_progress *progress, int64_t done, double now, line *to)
 {
+    const double first = atomic_load(&progress->stage_first_seconds);
+    const double latest = atomic_load(&progress->stage_latest_seconds);
     char rest[32];
     double seconds;
 
-    if (done > progress->stage_seen) {
-        progress->stage_seen = done;
-        progress->stage_seen_seconds = now;
-    }
-    if (done < 1 || done >= progress->stage_total)
+    if (done < 2 || done >= progress->stage_total)
         return;
-    seconds = (progress->stage_seen_seconds - progress->stage_began_seconds) / (double)done *
-              (double)(progress->stage_total - done);
-    lot_unit_print_seconds(rest, sizeof rest, fmax(seconds - (now - progress->stage_seen_seconds), 0));
+    seconds = (latest - first) / (double)(done - 1) * (double)(progress->stage_total - done);
+    lot_unit_print_seconds(rest, sizeof rest, fmax(seconds - (now - latest), 0));
     add(to, ", about %s left", rest);
 }
 

@@ -19,10 +19,10 @@ typedef struct lot_progress {
     const char *stage;   /* "warm", "gather" */
     int stage_number;    /* as in lot_news */
     int64_t stage_total; /* rows or ranks expected in the stage */
-    int64_t stage_seen;  /* how many of them were done at stage_seen_seconds */
-    double stage_seen_seconds;
     atomic_llong stage_done;
-    int width; /* characters of the line now on the terminal */
+    _Atomic double stage_first_seconds;  /* when the first of them was done */
+    _Atomic double stage_latest_seconds; /* and the latest */
+    int width;                           /* characters of the line now on the terminal */
 } lot_progress;
 
 /* `quiet`, or a rank other than 0, shows nothing. NO_COLOR and TERM=dumb are respected. */

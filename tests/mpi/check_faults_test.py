@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """Faults of one rank, through measure, archive and check: each named right, the healthy ones ok."""
 import json
-import os
-import pathlib
 import unittest
 
 from ranks import RanksTest
 
-MODULES = pathlib.Path(os.environ["GPULOT_MODULES"])
-FAULTY = pathlib.Path(os.environ["GPULOT_FAULTY_HOST"])
 WORK = ["--device", "host", "--threads", "1", "--batch", "1", "--context", "8", "--width", "32", "--dtype", "float32",
         "--warmup", "2"]
 # Times of a busy machine are not what these tests are about: only a GPU that is far beyond all is slow.
@@ -18,11 +14,7 @@ NO_TIMES = ["--prior", "1", "--level", "0.000000001"]
 class Faults(RanksTest):
     def setUp(self):
         super().setUp()
-        modules = self.folder / "modules"
-        modules.mkdir()
-        (modules / "gpulot-host.so").symlink_to(FAULTY / "gpulot-host.so")
-        (modules / "gpulot-mpi.so").symlink_to(MODULES / "gpulot-mpi.so")
-        self.modules = str(modules)
+        self.modules = self.faulty_modules()
 
     # Three repeats: too few for a verdict on drift or clusters, which a busy machine would earn.
     def run_with(self, ranks, *arguments, output=None, repeats=3, **faults):

@@ -13,11 +13,11 @@ from ranks import LIMIT_SECONDS, PROGRAM, SMALL, RanksTest, environment, main
 
 
 class Progress(RanksTest):
-    def on_terminal(self, *more, columns=200, **variables):
+    def on_terminal(self, *more, columns=200, soak="500ms", **variables):
         """stderr of a short run whose stderr is a terminal."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, "measure", *SMALL, "--soak", "500ms", "--memory", "1%", *more, "--output",
+        process = subprocess.Popen([PROGRAM, "measure", *SMALL, "--soak", soak, "--memory", "1%", *more, "--output",
                                     str(self.output)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
                                    env=environment(TERM="xterm", **variables))
         os.close(slave)
@@ -71,6 +71,15 @@ class Progress(RanksTest):
         status, lines = self.measure(2, *SMALL, "--soak", "5s", "--memory", "1%", "--output", self.output)
         self.assertEqual(status, 0)
         self.assertRegex("\n".join(lines), r"(?m)^gpulot: soak \d/6.*, \d of 2 ranks done, \S+ s elapsed, [\d.e-]+ [\d.e-]+ GFLOP/s$")
+
+    def test_filling_a_soaks_buffers_is_not_in_its_estimate(self):
+        # Call 0 fills the input of the passes, the others those of the soak: one of them takes 4 s longer.
+        text = self.on_terminal(soak="4s", NO_COLOR="1", GPULOT_MODULE_DIR=self.faulty_modules(),
+                                GPULOT_FAULT_CALL="fill:1:wait")
+        rests = [float(rest) for rest in re.findall(r"soak \d/5, about ([\d.]+) s left", text)]
+        self.assertTrue(rests, text)
+        # Of 5 rows of a second there are at most 3 left when two are done; with the filling it would be 9 s.
+        self.assertLess(max(rests), 6, text)
 
 
 if __name__ == "__main__":

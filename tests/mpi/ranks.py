@@ -96,6 +96,14 @@ class RanksTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.output = self.folder / "run.h5"
 
+    def faulty_modules(self):
+        """A folder for GPULOT_MODULE_DIR in which the host device has the faults of tests/support/faulty_host."""
+        modules = self.folder / "modules"
+        modules.mkdir()
+        (modules / "gpulot-host.so").symlink_to(pathlib.Path(os.environ["GPULOT_FAULTY_HOST"]) / "gpulot-host.so")
+        (modules / "gpulot-mpi.so").symlink_to(pathlib.Path(os.environ["GPULOT_MODULES"]) / "gpulot-mpi.so")
+        return str(modules)
+
     def measure(self, ranks, *arguments, **more):
         """A run to its end: exit status and stderr. The lines of mpirun itself are left out."""
         run = subprocess.run(command(ranks, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -12,9 +12,9 @@
  * and 2 bias of layer 1, 3 and 4 of layer 2, 5 the input) GPULOT_FAULT_SLOW=PERCENT[:PASS]            every
  * pass (from PASS on) takes that much longer GPULOT_FAULT_CALL=NAME:N[:ACTION]           call N of the
  * function NAME of the table fails. ACTION is a status as in core/status.h (device-fault unless given,
- * device-memory for alloc), or "kill" (SIGKILL), or "hang" (until killed) GPULOT_FAULT_OWN_UUID=1 the rank's
- * number becomes the end of the UUID, so that ranks on the same CPUs are different devices; for all ranks,
- * whatever RANKS says
+ * device-memory for alloc), or "kill" (SIGKILL), "hang" (until killed) or "wait" (WAIT_SECONDS, and it does
+ * not fail) GPULOT_FAULT_OWN_UUID=1 the rank's number becomes the end of the UUID, so that ranks on the same
+ * CPUs are different devices; for all ranks, whatever RANKS says
  *
  * Passes, calls, elements and bits count from 0. A pass is a run of layer 2, the layer that is planned
  * second, so pass 0 is cold_forward, then come the warm-up passes, then the repeats. NAME is one of
@@ -37,7 +37,8 @@
 
 extern char **environ;
 
-#define PREFIX "GPULOT_FAULT_"
+#define PREFIX       "GPULOT_FAULT_"
+#define WAIT_SECONDS 4
 
 /* A fault that waits for a place to happen: up to three numbers, and whether it has happened. */
 typedef struct fault {
@@ -166,7 +167,7 @@ static void read_environment(void)
 
 /* ---- faults ---- */
 
-/* Fails, kills or hangs where this is the call that was asked for. Counts the calls of that name. */
+/* Fails, kills, hangs or waits where this is the call that was asked for. Counts the calls of that name. */
 static lot_status pass_call(const char *name, lot_error *error)
 {
     static int64_t calls;
@@ -180,6 +181,10 @@ static lot_status pass_call(const char *name, lot_error *error)
         (void)raise(SIGKILL);
     while (strcmp(action, "hang") == 0)
         (void)pause();
+    if (strcmp(action, "wait") == 0) {
+        (void)sleep(WAIT_SECONDS);
+        return LOT_OK;
+    }
     if (action[0] == '\0')
         action = strcmp(name, "alloc") == 0 ? "device-memory" : "device-fault";
     status = lot_status_from_name(action);
