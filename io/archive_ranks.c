@@ -157,11 +157,8 @@ static lot_status read_ranks(cursor *phases, cursor *telemetry, const lot_run *r
         status = gather_phases(phases, head->identity.rank, &r, error);
         if (status == LOT_OK)
             status = gather_telemetry(telemetry, head->identity.rank, &r, error);
-        if (status == LOT_OK) {
-            const lot_record record = {.head = *head, .phases = r.items, .phase_count = r.count};
-
-            status = lot_record_check(&record, error);
-        }
+        if (status == LOT_OK)
+            status = lot_archive_check_rank(phases->table.path, head, r.items, r.count, error);
         if (status == LOT_OK)
             status = each(context, head, r.items, r.count, error);
     }
@@ -249,22 +246,12 @@ static lot_status gather_rank(row_tables *t, const lot_record_head *head, rows *
 
     if (status == LOT_OK)
         status = gather_phases(&t->phases, rank, r, error);
-    /* Rows that are not in order may have been passed over. */
-    if (status == LOT_OK && head->outcome.phase_rows >= 0 && (size_t)head->outcome.phase_rows != r->count)
-        return lot_error_set(error, LOT_DAMAGED, "archive", 0,
-                             "%s: /phases has %zu rows of rank %lld where its outcome tells %lld",
-                             t->phases.table.path, r->count, (long long)rank,
-                             (long long)head->outcome.phase_rows);
     if (status == LOT_OK)
         status = seek_rank(&t->telemetry, rank, error);
     if (status == LOT_OK)
         status = gather_telemetry(&t->telemetry, rank, r, error);
-    if (status == LOT_OK) {
-        const lot_record record = {.head = *head, .phases = r->items, .phase_count = r->count};
-
-        status = lot_record_check(&record, error);
-    }
-    return status;
+    return status == LOT_OK ? lot_archive_check_rank(t->phases.table.path, head, r->items, r->count, error)
+                            : status;
 }
 
 static lot_status read_rank(const char *path, hid_t h5, int64_t rank, lot_run *run, lot_error *error)

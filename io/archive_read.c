@@ -121,19 +121,37 @@ static lot_status read_phase_telemetry(const char *path, hid_t h5, lot_run *run,
     return status;
 }
 
-/* Every rank's head and rows must hold what holds in every record. */
-static lot_status check_run(const lot_run *run, lot_error *error)
+lot_status lot_archive_check_rank(const char *path, const lot_record_head *head, lot_phase *rows,
+                                  size_t count, lot_error *error)
+{
+    const lot_record record = {.head = *head, .phases = rows, .phase_count = count};
+    const int64_t told = head->outcome.phase_rows;
+
+    if (told >= 0 && (uint64_t)told != count)
+        return lot_error_set(error, LOT_DAMAGED, "archive", 0,
+                             "%s: /phases has %zu rows of rank %lld where its outcome tells %lld", path,
+                             count, (long long)head->identity.rank, (long long)told);
+    return lot_record_check(&record, error);
+}
+
+/* Every rank's head, and its rows where they were read, must hold what holds in every record. */
+static lot_status check_run(const char *path, const lot_run *run, lot_error *error)
 {
     lot_status status = LOT_OK;
 
     for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
-        lot_record record = {.head = run->devices[i]};
+        const lot_record_head *head = &run->devices[i];
 
         if (run->first_phase != NULL) {
-            record.phases = run->phases + run->first_phase[i];
-            record.phase_count = run->first_phase[i + 1] - run->first_phase[i];
+            const size_t first = run->first_phase[i];
+
+            status = lot_archive_check_rank(path, head, run->phases + first, run->first_phase[i + 1] - first,
+                                            error);
+        } else {
+            const lot_record record = {.head = *head};
+
+            status = lot_record_check(&record, error);
         }
-        status = lot_record_check(&record, error);
     }
     return status;
 }
@@ -156,7 +174,7 @@ static lot_status read_run(const char *path, bool sealed, bool phases, bool tele
     if (status == LOT_OK && phases && telemetry)
         status = read_phase_telemetry(path, h5, &read, error);
     if (status == LOT_OK)
-        status = check_run(&read, error);
+        status = check_run(path, &read, error);
     (void)H5Fclose(h5);
     if (status != LOT_OK) {
         lot_run_free(&read);
