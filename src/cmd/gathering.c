@@ -164,7 +164,6 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     else
         (void)lot_error_set(&failure, LOT_MEMORY, "malloc", 0, "no memory for the record of rank 0");
     status = write_all(gathering, writer, own_json, size, &seen, &failure);
-    gathering->lost = seen.lost;
     if (status != LOT_OK) {
         lot_archive_abandon(writer);
         *error = failure;
@@ -184,7 +183,7 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
         return after_measuring(error);
     if (seen.failed == 0)
         return LOT_OK;
-    return lot_error_set(error, LOT_RANK_FAILED, "measure", seen.failed,
+    return lot_error_set(error, seen.lost > 0 ? LOT_LOST : LOT_RANK_FAILED, "measure", seen.failed,
                          "%d of %s failed, among them rank %lld: %s", seen.failed,
                          lot_count(gathering->team->facts.size, "rank").text, (long long)seen.named,
                          seen.named_text);

@@ -18,14 +18,14 @@ typedef struct lot_gathering {
     lot_run_header header;    /* continues_run_id, label, ended_by and elapsed_seconds set by the caller; the
                                  rest is filled here */
     lot_progress *progress;
-    int lost; /* set by collect: ranks that did not answer */
 } lot_gathering;
 
 /* Rank 0: writes the archive from its own record and those of all others, in rank order, of which a bounded
  * number is in memory at a time (measure/comm.h). All ranks that do not answer share one limit. Such a rank
  * is typed lost, with what of it lies in the spool folder. `own_json` is NULL where rank 0 could not make its
- * record: the others are heard all the same, since they wait for it. LOT_RANK_FAILED where a record says that
- * its rank failed: the archive is complete then. Other failures mean that there is no archive. */
+ * record: the others are heard all the same, since they wait for it. The archive is there with LOT_LOST,
+ * where a rank did not answer, and with LOT_RANK_FAILED, where a record says that its rank failed. Other
+ * failures mean that there is none. */
 lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
                                  lot_error *error);
 

@@ -142,7 +142,7 @@ static lot_status hand_over(lot_measurement *m, const char *json, size_t size, l
     gathering.header.elapsed_seconds = lot_clock_seconds() - m->protocol.epoch_seconds;
     lot_progress_stage(&m->progress, "gather", LOT_GROUP_COUNT, m->team.facts.size - 1);
     status = lot_gathering_collect(&gathering, json, size, error);
-    m->lost = gathering.lost;
+    m->archived = lot_status_exit(status) <= 1;
     return status;
 }
 
@@ -198,35 +198,37 @@ void lot_keeping_discard(lot_measurement *m)
         lot_spool_remove_folder(m->spool_folder);
 }
 
-void lot_keeping_end(lot_measurement *m, lot_status verdict)
+/* One rank says it for all that share a folder, and one of each host that has its own. */
+static void say_kept(const lot_measurement *m, lot_status verdict)
 {
-    const int complete = lot_status_exit(verdict) <= 1 && verdict != LOT_TIMEOUT && verdict != LOT_LOST;
+    const int archived = m->archived || verdict == LOT_LOST;
+    const char *output = archived ? "ANOTHER.h5" : m->config.output;
+    char before[160];
 
-    if (m->spool == NULL)
-        return;
-    if (complete) {
-        lot_keeping_discard(m);
-    } else {
-        lot_spool_close(m->spool, false);
-        m->spool = NULL;
-    }
-    if (complete && m->lost > 0)
-        lot_progress_recovery(
-            "gpulot measure: the archive is there; should a lost rank have written more since, an "
-            "archive with that is made by",
-            m->spool_folder, "ANOTHER.h5");
-    if (complete)
-        return;
-    /* One rank says it for all that share a folder, and one of each host that has its own. */
-    if (m->team.facts.rank == 0)
-        lot_progress_recovery("gpulot measure: what was measured is kept; to make an archive of it",
-                              m->spool_folder, m->config.output);
-    else if (m->spool_is_own && m->launch.local_rank == 0) {
-        char before[160];
-
+    if (m->team.facts.rank == 0) {
+        lot_progress_recovery(archived
+                                  ? "gpulot measure: the archive is there; should a lost rank have "
+                                    "written more since, an archive with that is made by"
+                                  : "gpulot measure: what was measured is kept; to make an archive of it",
+                              m->spool_folder, output);
+    } else if (m->spool_is_own && m->launch.local_rank == 0) {
         (void)snprintf(before, sizeof before,
                        "gpulot measure: host %s has kept its part itself; bring it to the rest and name both",
                        m->record.head.identity.host);
-        lot_progress_recovery(before, m->spool_folder, m->config.output);
+        lot_progress_recovery(before, m->spool_folder, output);
     }
+}
+
+void lot_keeping_end(lot_measurement *m, lot_status verdict)
+{
+    if (m->spool == NULL)
+        return;
+    /* Where a rank is lost the others' files stay too: an archive made of its own alone would lack them. */
+    if (lot_status_exit(verdict) <= 1 && verdict != LOT_TIMEOUT && verdict != LOT_LOST) {
+        lot_keeping_discard(m);
+        return;
+    }
+    lot_spool_close(m->spool, false);
+    m->spool = NULL;
+    say_kept(m, verdict);
 }

@@ -32,8 +32,8 @@ typedef struct lot_measurement {
     char run_id[40];
     char continues_run_id[40];
     char *tariff_json;
-    int lost;  /* rank 0: ranks that did not hand in their record */
-    int pairs; /* pairs of ranks on the fullest host */
+    int archived; /* rank 0: the archive is there */
+    int pairs;    /* pairs of ranks on the fullest host */
     double mpi_start_seconds;
     int opened;      /* the device was asked for, whether it opened or not */
     lot_error ended; /* what ended the phases early; LOT_OK where nothing did */
@@ -68,7 +68,7 @@ lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error);
 /* Removes the rank's progress on disk, and its folder where this run made it and it is empty. */
 void lot_keeping_discard(lot_measurement *m);
 
-/* The progress on disk after the run ended as `verdict` says: removed where everything is in the archive,
+/* The progress on disk after the run ended as `verdict` says: removed where every rank handed in its record,
  * else kept, with a line on how to make an archive of it. */
 void lot_keeping_end(lot_measurement *m, lot_status verdict);
 

@@ -82,8 +82,19 @@ class Killed(RanksTest):
             self.wait_for("the archive", self.output.exists, 60)
             self.assertLess(time.monotonic() - killed, 30)
             run.wait()
-            self.assertIn("among them rank 1", run.text())
-        self.assertEqual([r["outcome"]["status"] for r in self.records()], ["ok", "lost", "ok"])
+            said = run.text()
+        self.assertIn("among them rank 1", said)
+        records = self.records()
+        self.assertEqual([r["outcome"]["status"] for r in records], ["ok", "lost", "ok"])
+        # What the run then names makes an archive that lacks nobody's rows.
+        [spool] = self.spools()
+        self.assertIn(f"gpulot recover {spool} --output ANOTHER.h5", said)
+        another = self.folder / "another.h5"
+        self.assertEqual(self.alone("recover", spool, "--output", another)[0], 1)
+        again = self.records(another)
+        self.assertEqual([r["outcome"]["status"] for r in again], ["ok", "lost", "ok"])
+        for one, other in zip(records, again):
+            self.assertEqual(len(one["phases"]), len(other["phases"]))
 
     def check(self, victim):
         records = self.kill(victim)
