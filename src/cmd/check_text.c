@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/price.h"
 #include "core/count.h"
 #include "core/field.h"
 #include "core/units.h"
@@ -173,10 +174,10 @@ static void cell_slower(lot_report *report, checked *r, size_t i)
     if (isnan(e->value))
         lot_report_cell(report, "-");
     else if (isnan(e->low))
-        lot_report_cell(report, "%+.2f %% (no interval)", lot_unit_percent(e->value));
+        lot_report_cell(report, "%s %% (no interval)", lot_unit_signed_percent(e->value).text);
     else
-        lot_report_cell(report, "%+.2f %% (%+.2f to %+.2f)", lot_unit_percent(e->value),
-                        lot_unit_percent(e->low), lot_unit_percent(e->high));
+        lot_report_cell(report, "%s %% (%s to %s)", lot_unit_signed_percent(e->value).text,
+                        lot_unit_signed_percent(e->low).text, lot_unit_signed_percent(e->high).text);
 }
 
 static void cell_contention(lot_report *report, checked *r, size_t i)
@@ -450,20 +451,16 @@ static void print_blindness(checked *r)
     printf("precisions tried: %s\n", lot_field_shown(r->precisions));
 }
 
-/* Nearest cent, halves up; both are exact integers. */
-static int64_t nearest(int64_t numerator, int64_t denominator)
+/* "0.079365 cents, exactly 5/63", or "N cents" where the fraction is whole. */
+static const char *cents(char text[96], int64_t numerator, int64_t denominator)
 {
-    return numerator / denominator + (numerator % denominator >= denominator - numerator % denominator);
-}
+    char decimal[LOT_PRICE_DECIMAL_SIZE];
 
-/* "N/D cents, about M", or "N cents" where the fraction is whole. */
-static const char *cents(char text[80], int64_t numerator, int64_t denominator)
-{
+    lot_price_decimal(numerator, denominator, decimal);
     if (denominator > 1)
-        (void)snprintf(text, 80, "%" PRId64 "/%" PRId64 " cents, about %" PRId64, numerator, denominator,
-                       nearest(numerator, denominator));
+        (void)snprintf(text, 96, "%s cents, exactly %" PRId64 "/%" PRId64, decimal, numerator, denominator);
     else
-        (void)snprintf(text, 80, "%" PRId64 " cents", numerator);
+        (void)snprintf(text, 96, "%" PRId64 " cents", numerator);
     return text;
 }
 
@@ -481,7 +478,7 @@ static const char *no_cost(checked *r)
 static void print_cost(checked *r)
 {
     const lot_check_cost *c = &r->cost;
-    char text[80];
+    char text[96];
 
     lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
     printf("time used: %s on %s", isnan(r->elapsed_seconds) ? "not known" : text,
@@ -492,7 +489,7 @@ static void print_cost(checked *r)
         printf("\ncost: not known, %s\n", no_cost(r));
         return;
     }
-    printf("\nthe check cost %s, of %" PRId64 " cents for %s\n",
+    printf("\nthe time used cost %s, of %" PRId64 " cents for %s\n",
            cents(text, c->check_numerator, c->check_denominator), c->total_cents,
            lot_count(c->days, "day").text);
     printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %s, over the rental\n",

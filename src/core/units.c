@@ -89,3 +89,20 @@ double lot_unit_percent(double share)
 {
     return round(1e4 * share) / 100 + 0.0; /* -0 + 0 is 0 */
 }
+
+/* Percent beyond which digits would only make a table wide. */
+#define WIDE_PERCENT 1000
+
+lot_percent_text lot_unit_signed_percent(double share)
+{
+    const double percent = lot_unit_percent(share);
+    lot_percent_text shown;
+
+    if (percent < -WIDE_PERCENT)
+        (void)snprintf(shown.text, sizeof shown.text, "< -%d", WIDE_PERCENT);
+    else if (percent > WIDE_PERCENT)
+        (void)snprintf(shown.text, sizeof shown.text, "> +%d", WIDE_PERCENT);
+    else
+        (void)snprintf(shown.text, sizeof shown.text, "%+.2f", percent);
+    return shown;
+}

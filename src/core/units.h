@@ -48,4 +48,11 @@ void lot_unit_print_rate(char *text, size_t size, double flops_per_second);
 /* A share in hundredths of a percent, 0.12345 as 12.35; never a negative zero. */
 double lot_unit_percent(double share);
 
+typedef struct lot_percent_text {
+    char text[16];
+} lot_percent_text;
+
+/* The same signed, "+12.35"; beyond 1000 % either way no more than that is said, "< -1000" or "> +1000". */
+lot_percent_text lot_unit_signed_percent(double share);
+
 #endif

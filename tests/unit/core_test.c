@@ -273,6 +273,11 @@ static void test_units(void **state)
     assert_true(lot_unit_in(1e9, LOT_UNIT_GB) == 1);
     assert_true(lot_unit_percent(0.12345) == 12.35 && lot_unit_percent(-0.5) == -50);
     assert_false(signbit(lot_unit_percent(-1e-9)) || signbit(lot_unit_percent(0)));
+    assert_string_equal(lot_unit_signed_percent(0.12345).text, "+12.35");
+    assert_string_equal(lot_unit_signed_percent(-10).text, "-1000.00");
+    assert_string_equal(lot_unit_signed_percent(-3.08e26).text,
+                        "< -1000"); /* two noisy archives as a baseline */
+    assert_string_equal(lot_unit_signed_percent(INFINITY).text, "> +1000");
     lot_unit_print_seconds(text, sizeof text, 1e300); /* an archive may say what it likes */
     assert_string_equal(text, "1.000e+300 s");
 }
