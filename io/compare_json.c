@@ -50,6 +50,7 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
     lot_json_member_bool(&t, "good", result->good);
     lot_json_member_bool(&t, "simulated", result->simulated);
     lot_json_member_bool(&t, "one_run", result->one_run);
+    lot_json_member_bool(&t, "backwards", result->backwards);
     lot_json_member_integer(&t, "archives_before", result->archives_before);
     lot_json_member_integer(&t, "devices_before", (int64_t)result->devices_before);
     lot_json_member_integer(&t, "devices_after", (int64_t)result->devices_after);

@@ -66,6 +66,20 @@ static int compare_identity(const lot_baseline_device *a, const lot_baseline_dev
     return order != 0 || !(a->shares_uuid || b->shares_uuid) ? order : (x > y) - (x < y);
 }
 
+/* By the rank of now, or the one before where a GPU is not there any more. */
+static int by_rank(const void *a, const void *b)
+{
+    const lot_compared *const sides[] = {a, b};
+    const lot_record_head *heads[2];
+    int64_t x, y;
+
+    for (int i = 0; i < 2; i++)
+        heads[i] = &(sides[i]->after != NULL ? sides[i]->after : sides[i]->before)->head;
+    x = heads[0]->identity.rank;
+    y = heads[1]->identity.rank;
+    return x != y ? (x > y) - (x < y) : strcmp(heads[0]->device.uuid, heads[1]->device.uuid);
+}
+
 /* Both lists are sorted likewise. */
 static void match(lot_comparing *c)
 {
@@ -84,6 +98,8 @@ static void match(lot_comparing *c)
             c->result->matched_by_rank += before->shares_uuid || after->shares_uuid;
         }
     }
+    if (c->pair_count > 0)
+        qsort(c->pairs, c->pair_count, sizeof *c->pairs, by_rank);
 }
 
 static int compare_place(const lot_baseline_device *a, const lot_baseline_device *b)
@@ -241,10 +257,8 @@ static int by_change(const void *a, const void *b)
 
     if (x->kind != y->kind)
         return x->kind > y->kind ? 1 : -1;
-    if ((order = strcmp(x->uuid, y->uuid)) != 0)
+    if ((order = lot_change_by_gpu(x, y)) != 0)
         return order;
-    if (x->rank_after != y->rank_after)
-        return x->rank_after > y->rank_after ? 1 : -1;
     if ((order = strcmp(x->measure, y->measure)) != 0 || (order = strcmp(x->phase, y->phase)) != 0)
         return order;
     order = strcmp(x->schedule, y->schedule);

@@ -339,6 +339,19 @@ static bool is_one_run(const lot_comparing *c)
     return a->identity.run_id[0] != '\0' && strcmp(a->identity.run_id, b->identity.run_id) == 0;
 }
 
+/* Whether a GPU measured now began before it did then, by its host's clock. */
+static bool is_backwards(const lot_comparing *c)
+{
+    for (size_t i = 0; i < c->pair_count; i++) {
+        const lot_compared *p = &c->pairs[i];
+
+        if (p->before != NULL && p->after != NULL && p->after->head.environment.started_utc[0] != '\0' &&
+            strcmp(p->after->head.environment.started_utc, p->before->head.environment.started_utc) < 0)
+            return true;
+    }
+    return false;
+}
+
 void lot_comparing_times(lot_comparing *c)
 {
     const size_t most = c->before->device_count + c->after->device_count;
@@ -347,6 +360,7 @@ void lot_comparing_times(lot_comparing *c)
 
     c->no_memory = c->no_memory || how.scratch == NULL;
     c->result->one_run = is_one_run(c);
+    c->result->backwards = is_backwards(c);
     c->result->interval_level = 1 - how.alpha;
     c->result->archive_dof = lot_baseline_dof(c->before, c->result->matched);
     c->result->noise_factor = c->result->archive_dof >= LOT_BASELINE_LEAST_DOF

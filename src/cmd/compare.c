@@ -138,12 +138,12 @@ static void add_drift(lot_report *report, const lot_drift *d, bool wide)
     lot_report_cell(report, "%s", d->clock);
     lot_report_seconds(report, d->before_seconds);
     lot_report_seconds(report, d->after_seconds);
-    lot_report_cell(report, "%+.2f %%", lot_unit_percent(d->slower.value));
+    lot_report_cell(report, "%s %%", lot_unit_signed_percent(d->slower.value).text);
     if (isnan(d->coverage))
         lot_report_cell(report, "-");
     else
-        lot_report_cell(report, "%+.2f to %+.2f (%.4g %%)", lot_unit_percent(d->slower.low),
-                        lot_unit_percent(d->slower.high), 100 * d->coverage);
+        lot_report_cell(report, "%s to %s (%.4g %%)", lot_unit_signed_percent(d->slower.low).text,
+                        lot_unit_signed_percent(d->slower.high).text, 100 * d->coverage);
     lot_report_cell(report, "%s", statement_of(d));
 }
 
@@ -217,15 +217,9 @@ static int by_gpu(const void *a, const void *b)
 {
     const lot_change *x = *(const lot_change *const *)a;
     const lot_change *y = *(const lot_change *const *)b;
-    const int order = strcmp(x->uuid, y->uuid);
+    const int order = lot_change_by_gpu(x, y);
 
-    if (order != 0)
-        return order;
-    if (x->rank_after != y->rank_after)
-        return x->rank_after > y->rank_after ? 1 : -1;
-    if (x->rank_before != y->rank_before)
-        return x->rank_before > y->rank_before ? 1 : -1;
-    return (x > y) - (x < y);
+    return order != 0 ? order : (x > y) - (x < y);
 }
 
 /* One GPU's changes. */
@@ -297,6 +291,9 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
                r->matched_by_rank);
     if (r->one_run)
         printf("before and now are the same run: nothing was measured in between\n");
+    if (r->backwards)
+        printf(
+            "the second archive is the older one: they stand in the wrong order, and slower means faster\n");
     printf("\n");
     status = print_changes(r, error);
     if (status == LOT_OK)
@@ -328,6 +325,11 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_baseline before = {0}, after = {0};
     lot_status status;
 
+    if (lot_baseline_is_one(config->after))
+        return lot_error_set(
+            error, LOT_USAGE, "AFTER.h5", 0,
+            "%.200s is a baseline, which is what was BEFORE; give the archive of now behind it",
+            config->after);
     status = read_before(config->before, &before, error);
     if (status == LOT_OK)
         status = read_archive(config->after, &after, error);

@@ -39,6 +39,14 @@ bool lot_change_is_bad(lot_change_kind kind)
     return bad_ones[kind];
 }
 
+int lot_change_by_gpu(const lot_change *a, const lot_change *b)
+{
+    const int64_t x = a->rank_after != LOT_NULL_I64 ? a->rank_after : a->rank_before;
+    const int64_t y = b->rank_after != LOT_NULL_I64 ? b->rank_after : b->rank_before;
+
+    return x != y ? (x > y) - (x < y) : strcmp(a->uuid, b->uuid);
+}
+
 void lot_compare_result_free(lot_compare_result *result)
 {
     free(result->drifts);

@@ -82,6 +82,9 @@ typedef struct lot_change {
     char text[320];
 } lot_change;
 
+/* Order of two changes by their GPU: its rank, that of now where there is one, then its UUID. */
+int lot_change_by_gpu(const lot_change *a, const lot_change *b);
+
 /* Times of one GPU in one phase, before and after. */
 typedef struct lot_drift {
     char uuid[48];
@@ -118,9 +121,10 @@ typedef struct lot_compare_result {
     double noise_factor;   /* half an interval in units of that noise; NaN with one archive or too few */
     bool simulated;
     bool one_run;      /* before and after are the same run */
-    lot_drift *drifts; /* sorted by UUID, then in the order of the phases */
+    bool backwards;    /* what is now began before what was */
+    lot_drift *drifts; /* sorted by rank, that of now where there is one, then in the order of the phases */
     size_t drift_count;
-    lot_change *changes; /* sorted by kind, then UUID */
+    lot_change *changes; /* sorted by kind, then rank */
     size_t change_count;
     bool good; /* no bad change */
 } lot_compare_result;

@@ -106,6 +106,72 @@ static void the_same(void **state)
     lot_run_free(&run);
 }
 
+static void start_all(lot_run *run, const char *utc)
+{
+    for (size_t i = 0; i < run->device_count; i++)
+        assert_true(lot_field_copy(run->devices[i].environment.started_utc,
+                                   sizeof run->devices[i].environment.started_utc, utc));
+}
+
+/* The older archive as what is now is still compared, and the answer says that it is. */
+static void in_the_wrong_order(void **state)
+{
+    static const char early[] = "2026-11-30T23:59:59.999Z", late[] = "2026-12-01T00:00:00.000Z";
+    lot_compare_result r;
+    lot_run one, two;
+
+    (void)state;
+    four(&one, 1);
+    four(&two, 2);
+    comparing(&one, &two, &r); /* neither tells when it began */
+    assert_false(r.backwards);
+    lot_compare_result_free(&r);
+    start_all(&one, early);
+    start_all(&two, late);
+    comparing(&one, &two, &r);
+    assert_false(r.backwards);
+    lot_compare_result_free(&r);
+    comparing(&two, &one, &r);
+    assert_true(r.backwards);
+    lot_compare_result_free(&r);
+    comparing(&one, &one, &r);
+    assert_false(r.backwards);
+    lot_compare_result_free(&r);
+    lot_run_free(&one);
+    lot_run_free(&two);
+}
+
+/* A reader looks for ranks; UUIDs are in no order that means anything. */
+static void listed_by_rank(void **state)
+{
+    lot_compare_result r;
+    lot_run one, two;
+
+    (void)state;
+    four(&one, 1);
+    four(&two, 2);
+    for (size_t i = 0; i < 4; i++) {
+        char uuid[16];
+
+        (void)snprintf(uuid, sizeof uuid, "GPU-%zu", 9 - i);
+        assert_true(lot_field_copy(one.devices[i].device.uuid, sizeof one.devices[i].device.uuid, uuid));
+        assert_true(lot_field_copy(two.devices[i].device.uuid, sizeof two.devices[i].device.uuid, uuid));
+        two.devices[i].device.ecc_uncorrected_total = 1;
+        one.devices[i].device.ecc_uncorrected_total = 0;
+    }
+    comparing(&one, &two, &r);
+    assert_int_equal(4 * 5, r.drift_count);
+    for (size_t i = 0; i < r.drift_count; i++)
+        assert_int_equal(i / 5, r.drifts[i].rank_after);
+    assert_int_equal(4, count_of(&r, LOT_CHANGE_ERRORS));
+    for (size_t i = 1; i < r.change_count; i++)
+        assert_true(r.changes[i].kind != r.changes[i - 1].kind ||
+                    r.changes[i].rank_after > r.changes[i - 1].rank_after);
+    lot_compare_result_free(&r);
+    lot_run_free(&one);
+    lot_run_free(&two);
+}
+
 /* Repeats in another schedule are not the same times: nothing was compared. */
 static void another_schedule(void **state)
 {
@@ -580,6 +646,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same),
+        cmocka_unit_test(in_the_wrong_order),
+        cmocka_unit_test(listed_by_rank),
         cmocka_unit_test(another_schedule),
         cmocka_unit_test(another_day),
         cmocka_unit_test(slower_and_faster),
