@@ -103,10 +103,11 @@ const lot_command lot_command_baseline = {
     .synopsis = "make FILES... --output F",
     .description =
         "Puts several archives of the same work together: for each GPU, by UUID, the middle of "
-        "its times and\n"
-        "how much they vary from archive to archive. gpulot compare then knows that noise, too, where "
-        "archives less\n"
-        "one, times GPUs, is 2 at least; five archives of some GPUs make its intervals narrow.",
+        "its times\n"
+        "and how much they vary from archive to archive. gpulot compare then knows that noise, too: with "
+        "three\n"
+        "archives of one GPU, or two of two GPUs, at least. Five archives of some GPUs make its intervals\n"
+        "narrow.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(baseline_config),

@@ -171,10 +171,8 @@ const lot_command lot_command_tariffs = {
     .summary = "checks a catalogue of tariffs, or prints it",
     .synopsis = "check|list FILE [--columns MAP] [--json]",
     .description =
-        "check tells every fault of a catalogue with its line on standard output, exit status 2, or that "
-        "there is\n"
-        "none. list prints it as a table. --columns reads a file with\n"
-        "other header names: "
+        "check tells every fault of a catalogue with its line, on standard output and with exit status 2,\n"
+        "or that there is none. list prints it as a table. --columns reads a file with other header names:\n"
         "gpu=modele,gpus_per_lot=gpu_par_lot,days=jours,price_cents_usd=prix,ignore=region.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
