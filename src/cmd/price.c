@@ -140,7 +140,9 @@ static lot_status check_options(const price_config *config, lot_error *error)
     if (config->at_launch)
         return check_at_launch(config, error);
     if (config->tariffs == NULL)
-        return require(error, "--tariffs", "no catalogue is loaded by default");
+        return require(
+            error, "--tariffs",
+            "no catalogue is loaded by default; --at-launch takes the price that an archive has kept");
     if (config->gpu == NULL && config->archives.count == 0)
         return require(error, "--gpu", "which model is rented");
     if (config->days == NULL)

@@ -260,7 +260,8 @@ static lot_status take_named(const lot_option_table *table, arguments *left, con
     const lot_option *option = find_named(table->rows, table->count, argument, length);
 
     if (option == NULL)
-        return lot_error_set(error, LOT_USAGE, "options", 0, "unknown option '%.80s'", argument);
+        return lot_error_set(error, LOT_USAGE, "options", 0, "unknown option '%.80s'; --help lists them",
+                             argument);
     *taken = option;
     *value = equals != NULL ? equals + 1 : NULL;
     if (option->kind == LOT_OPTION_FLAG && equals != NULL)

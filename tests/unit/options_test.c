@@ -177,7 +177,7 @@ static void test_shape_of_the_line(void **state)
 
     (void)state;
     assert_int_equal(parse(&c, &help, &error, 2, "--unknown", "f"), LOT_USAGE);
-    assert_string_equal(error.text, "unknown option '--unknown'");
+    assert_string_equal(error.text, "unknown option '--unknown'; --help lists them");
     assert_int_equal(parse(&c, &help, &error, 2, "f", "g"), LOT_USAGE);
     assert_string_equal(error.text, "unexpected argument 'g'");
     assert_int_equal(parse(&c, &help, &error, 2, "f", "--count"), LOT_USAGE);
