@@ -437,9 +437,9 @@ static void print_blindness(checked *r)
             printf("group %zu: %s verified, not without a fault\n", i + 1,
                    lot_count(r->groups[i].verified_passes, "pass").text);
         else
-            printf("group %zu: %s verified without a mismatch: at most %.3g of passes are wrong (95 %%)\n",
+            printf("group %zu: %s verified without a mismatch: at most %.3g %% of passes are wrong (95 %%)\n",
                    i + 1, lot_count(r->groups[i].verified_passes, "pass").text,
-                   r->groups[i].corruption_bound);
+                   100 * r->groups[i].corruption_bound);
     }
     for (size_t i = 0; i < r->device_count; i++)
         written = fmin(written, r->devices[i].written_share);
