@@ -247,8 +247,11 @@ static void note_blindness(lot_case *c, const contest *k, double detectable)
     f = lot_case_find(c, LOT_NO_DEVICE_INDEX, LOT_VERDICT_INFORMATION, LOT_EVIDENCE_PEER, "detectable");
     lot_finding_place(f, k->phase, k->schedule);
     lot_finding_number(f, detectable, BLIND, "1");
-    lot_finding_say(f, "times of %zu x %.90s vary so much that only a GPU %.0f %% slower is sure to be found",
-                    k->count, c->result->groups[k->group].name, 100 * detectable);
+    lot_finding_say(
+        f,
+        "times of group %zu, %zu x %.90s, vary so much that only a GPU %.0f %% slower is sure to be "
+        "found",
+        k->group + 1, k->count, c->result->groups[k->group].name, 100 * detectable);
 }
 
 /* Notes the comparison as a whole; the belief is that of one more honest GPU against all of them but one. */

@@ -91,6 +91,7 @@ static void too_noisy(void **state)
     assert_int_equal(LOT_NO_DEVICE_INDEX, r.findings[r.finding_count - 1].device);
     assert_string_equal("detectable", r.findings[r.finding_count - 1].measure);
     assert_int_equal(LOT_VERDICT_INFORMATION, r.findings[r.finding_count - 1].verdict);
+    assert_non_null(strstr(r.findings[r.finding_count - 1].text, "group 1, 4 x "));
     lot_check_result_free(&r);
     lot_run_free(&run);
 }
