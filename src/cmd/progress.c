@@ -157,11 +157,11 @@ static void add_rates(const lot_progress *progress, line *to)
     for (int rank = 0; rank < progress->ranks; rank++) {
         const lot_news *news = &progress->news[rank];
 
-        add(to, "%s", rank == 0 ? ", " : " ");
+        add(to, "%s", rank > 0 ? " " : progress->ranks > 1 ? ", by rank " : ", ");
         if (news->stage == progress->stage_number && news->flops_per_second > 0)
             add(to, "%.4g", lot_unit_in(news->flops_per_second, unit));
         else
-            add(to, "-");
+            add(to, "?");
     }
     add(to, " %s", lot_unit_label(unit));
 }

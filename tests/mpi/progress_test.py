@@ -70,7 +70,7 @@ class Progress(RanksTest):
     def test_a_long_soak_tells_every_ranks_rate(self):
         status, lines = self.measure(2, *SMALL, "--soak", "5s", "--memory", "1%", "--output", self.output)
         self.assertEqual(status, 0)
-        self.assertRegex("\n".join(lines), r"(?m)^gpulot: soak \d/6.*, \d of 2 ranks done, \S+ s elapsed, [\d.e-]+ [\d.e-]+ GFLOP/s$")
+        self.assertRegex("\n".join(lines), r"(?m)^gpulot: soak \d/6.*, \d of 2 ranks done, \S+ s elapsed, by rank [\d.e?]+ [\d.e?]+ GFLOP/s$")
 
     def test_filling_a_soaks_buffers_is_not_in_its_estimate(self):
         # Call 0 fills the input of the passes, the others those of the soak: one of them takes 4 s longer.
