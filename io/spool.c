@@ -310,6 +310,11 @@ lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_reco
         status = take_line(&r, line, (size_t)(newline - line), error);
         line = newline + 1;
     }
+    /* Renamed or copied to this name: it is not what this rank measured. */
+    if (status == LOT_OK && r.record.head.identity.rank >= 0 && r.record.head.identity.rank != rank)
+        status = lot_error_set(error, LOT_DAMAGED, "spool", 0,
+                               "the file of rank %lld (rank-%lld.jsonl) holds what rank %lld wrote",
+                               (long long)rank, (long long)rank, (long long)r.record.head.identity.rank);
     if (status != LOT_OK) {
         lot_record_free(&r.record);
         return status;

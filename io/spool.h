@@ -63,7 +63,7 @@ lot_status lot_spool_read(const lot_spool_folders *folders,
 lot_status lot_spool_read_rank(const char *folder, int64_t rank, lot_record *record, lot_error *error);
 
 /* The same for the text of one rank's file: fills *record, which the caller frees. A text that holds nothing
- * gives a lost record of `rank` without a run; only LOT_MEMORY can come of it. */
+ * gives a lost record of `rank` without a run. LOT_DAMAGED where it tells another rank; LOT_MEMORY. */
 lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_record *record, lot_error *error);
 
 /* The price fixed at launch, to be freed; NULL where the folders hold none. */
