@@ -102,7 +102,12 @@ lot_status lot_keeping_begin(lot_measurement *m, lot_error *error)
     status = fill_variables(&m->record, error);
     if (status == LOT_OK)
         status = lot_measure_config_echo(&m->config, &m->record, error);
-    return status == LOT_OK ? open_spool(m, error) : status;
+    if (status == LOT_OK)
+        status = open_spool(m, error);
+    /* The folder of the progress may be in the archive's place. */
+    if (status == LOT_OK && m->team.facts.rank == 0)
+        status = lot_archive_check_output(m->config.output, error);
+    return status;
 }
 
 lot_status lot_keeping_row(void *context, const lot_phase *row, lot_error *error)
