@@ -127,9 +127,18 @@ static bool add_prices(const lot_case *c, const shared *archives, lot_check_cost
     return true;
 }
 
+/* Whether there is a price for every archive. */
+static bool all_priced(const lot_case *c)
+{
+    for (size_t i = 0; i < c->run_count; i++)
+        if (c->options->prices[i].gpus <= 0)
+            return false;
+    return true;
+}
+
 static void work_out(lot_case *c, const rented *list, shared *archives)
 {
-    lot_check_cost made = {.known = true};
+    lot_check_cost made = {.known = true, .priced = true};
     int64_t hours;
 
     made.lost_millionths = go_through(c, list, archives);
@@ -152,6 +161,7 @@ void lot_case_cost(lot_case *c)
 
     if (c->options->prices == NULL)
         return;
+    c->result->cost.priced = all_priced(c);
     list = list_rented(c);
     archives = calloc(c->run_count, sizeof *archives);
     if (list != NULL && archives != NULL)

@@ -470,9 +470,9 @@ static const char *no_cost(checked *r)
     if (isnan(r->elapsed_seconds))
         return several_archives(r) ? "not every archive tells how long its run took"
                                    : "the archive does not tell how long its run took";
-    return several_archives(r) ? "not every archive holds a price, the prices of a GPU differ, or archives "
-                                 "share only some GPUs"
-                               : "the archive holds no price";
+    if (!r->cost.priced)
+        return several_archives(r) ? "not every archive holds a price" : "the archive holds no price";
+    return "the prices of a GPU differ, archives share only some GPUs, or a number is too large";
 }
 
 static void print_cost(checked *r)

@@ -144,7 +144,8 @@ typedef struct lot_checked_group {
 /* What the check itself cost, and what missing throughput costs over the rental. Money in US cents, as exact
  * fractions; a share of throughput is a whole number of millionths, so that everything after it is exact. */
 typedef struct lot_check_cost {
-    bool known; /* there is a price in the archive */
+    bool priced; /* there is a price for every archive */
+    bool known;  /* and the prices agree, and who shares which GPU is plain */
     int64_t total_cents;
     int64_t gpus; /* paid for */
     int64_t days;

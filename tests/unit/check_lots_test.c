@@ -218,6 +218,7 @@ static void cost_of_lots(void **state)
         prices[1] = (lot_check_price[]){{1001, 2, 7}, {1000, 2, 8}, {0, 0, 0}}[i];
         assert_int_equal(LOT_OK, check_lots(lots, &options, &r, &error));
         assert_false(r.cost.known);
+        assert_true(r.cost.priced == (i < 2));
         lot_check_result_free(&r);
     }
     free_lots(lots);
