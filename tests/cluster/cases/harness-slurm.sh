@@ -13,10 +13,9 @@ build_program signals
 timeout 60 srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 --gpus-per-task=1 "$CLUSTER_DIR/bin/where" >srun.txt 2>&1
 same "srun with PMIx ends well" $? 0
 same "two ranks on each of two nodes" "$(values host srun.txt)" "node1 node1 node2 node2"
-case $(srun --version) in
-*" 20."*) same "each sees its node's GPUs, as Slurm 20.11 has it" "$(values visible srun.txt)" "0,1 0,1 0,1 0,1" ;;
-*) same "each sees one GPU" "$(values visible srun.txt)" "0 0 1 1" ;;
-esac
+if slurm_binds_per_task; then
+  same "each sees one GPU" "$(values visible srun.txt)" "0 0 1 1"
+fi
 same "every message arrived" "$(count_lines ring=ok srun.txt)" 4
 
 # sbatch with mpirun

@@ -20,9 +20,13 @@ seen()
   same "$name: GPUs seen" "$(archive_field a.h5 visible_devices)" "$visible"
 }
 
-seen "--gpus-per-task=1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gpus-per-task=1
+if slurm_binds_per_task; then
+  seen "--gpus-per-task=1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gpus-per-task=1
+  seen "--gpu-bind=per_task:1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=per_task:1
+else
+  seen "--gpus-per-task=1" "0 0 1 1" "0,1 0,1 0,1 0,1" --ntasks-per-node=2 --gpus-per-task=1
+fi
 seen "--gpu-bind=single:1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=single:1
-seen "--gpu-bind=per_task:1" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=per_task:1
 seen "--gpu-bind=map_gpu" "0 0 1 1" "0 0 1 1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=map_gpu:1,0
 seen "--gpu-bind=closest" "0 0 1 1" "0,1 0,1 0,1 0,1" --ntasks-per-node=2 --gres=gpu:2 --gpu-bind=closest
 seen "--gres=gpu:2" "0 0 1 1" "0,1 0,1 0,1 0,1" --ntasks-per-node=2 --gres=gpu:2

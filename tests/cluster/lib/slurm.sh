@@ -124,6 +124,12 @@ slurm_down()
   done
 }
 
+# slurm_binds_per_task: Slurm 20.11 knows no --gpu-bind=per_task, and lets a task with --gpus-per-task see all of the node's.
+slurm_binds_per_task()
+{
+  ! srun --version | grep -q " 20[.]"
+}
+
 # job_field JOB FIELD: one field of a job, for instance JobState, Reason, ExitCode, Restarts.
 job_field()
 {
