@@ -7,6 +7,7 @@
 #include "core/count.h"
 #include "io/anonymise.h"
 #include "io/archive_h5.h"
+#include "io/json_read.h"
 #include "io/raw_results.h"
 #include "io/record_json.h"
 #include "io/rows_csv.h"
@@ -54,6 +55,7 @@ static const lot_option options[] = {
 /* ---- json ---- */
 
 typedef struct json_printer {
+    const char *file;
     const lot_aliases *aliases; /* NULL: records as they are */
     bool array;
     size_t printed;
@@ -78,6 +80,27 @@ static lot_status print_anonymous(const lot_aliases *aliases, const char *json, 
     return status;
 }
 
+/* Prints a record as it stands in the archive, where another program may have put something else. */
+static lot_status print_verbatim(const json_printer *printer, const char *json, size_t size, lot_error *error)
+{
+    lot_json_reader in;
+    bool no_memory;
+    bool object = lot_json_read_begin(&in, json, size) && lot_json_read_kind(&in) == LOT_JSON_OBJECT &&
+                  lot_json_read_skip(&in);
+
+    object = lot_json_read_end(&in) && object;
+    no_memory = in.no_memory;
+    lot_json_read_free(&in);
+    if (no_memory)
+        return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for a record");
+    if (!object)
+        return lot_error_set(error, LOT_DAMAGED, "export", 0,
+                             "%s: a record, after %zu that are, is not a JSON object", printer->file,
+                             printer->printed);
+    (void)fwrite(json, 1, size, stdout);
+    return LOT_OK;
+}
+
 static lot_status print_record(void *context, const char *json, size_t size, lot_error *error)
 {
     json_printer *printer = context;
@@ -88,14 +111,14 @@ static lot_status print_record(void *context, const char *json, size_t size, lot
     if (printer->aliases != NULL)
         status = print_anonymous(printer->aliases, json, size, error);
     else
-        (void)fwrite(json, 1, size, stdout);
+        status = print_verbatim(printer, json, size, error);
     printer->printed++;
     return status;
 }
 
 static lot_status export_json(const export_config *config, const lot_aliases *aliases, lot_error *error)
 {
-    json_printer printer = {.aliases = aliases, .array = config->rank < 0};
+    json_printer printer = {.file = config->file, .aliases = aliases, .array = config->rank < 0};
     const lot_status status =
         lot_archive_each_record(config->file, config->rank, print_record, &printer, error);
 
