@@ -3,6 +3,7 @@
 
 #include "cmd/command.h"
 #include "core/checked.h"
+#include "core/count.h"
 #include "core/units.h"
 #include "io/json_text.h"
 
@@ -81,9 +82,9 @@ static lot_status run(const void *options_given, lot_error *error)
                              (long long)config->parameters, (long long)bytes_each);
     if (config->json)
         return print_json(config, bytes_each, bytes, error);
-    printf("weights   %lld bytes = %.4f GiB = %.4f GB (%lld bytes for each of %lld parameters)\n",
-           (long long)bytes, lot_unit_in((double)bytes, LOT_UNIT_GIB),
-           lot_unit_in((double)bytes, LOT_UNIT_GB), (long long)bytes_each, (long long)config->parameters);
+    printf("weights   %s = %.4f GiB = %.4f GB (%s for each of %s)\n", lot_count(bytes, "byte").text,
+           lot_unit_in((double)bytes, LOT_UNIT_GIB), lot_unit_in((double)bytes, LOT_UNIT_GB),
+           lot_count(bytes_each, "byte").text, lot_count(config->parameters, "parameter").text);
     printf("reserve   %.4f GiB, assumed\n", config->reserve_gib);
     printf("together  %.4f GiB\n", lot_unit_in((double)bytes, LOT_UNIT_GIB) + config->reserve_gib);
     printf("left out  %s\n", left_out);
