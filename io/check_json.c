@@ -88,6 +88,7 @@ static void write_group(lot_json_text *t, const lot_checked_group *g)
     lot_json_member_text(t, "name", g->name);
     lot_json_member_text(t, "configuration", g->configuration);
     lot_json_member_text(t, "library", g->library);
+    lot_json_member_text(t, "difference", g->difference);
     lot_json_member_integer(t, "devices", (int64_t)g->devices);
     lot_json_member_bool(t, "peers_compared", g->devices > 1);
     lot_json_member_integer(t, "verified_passes", g->verified_passes);

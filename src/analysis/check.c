@@ -114,7 +114,12 @@ static void make_groups(lot_case *c)
     for (size_t i = 0; i < c->count; i++) {
         if (i == 0 || lot_group_compare(c->gpus[i].head, c->gpus[i - 1].head) != 0) {
             c->group_first[c->group_count] = i;
-            describe_group(c->gpus[i].head, &c->result->groups[c->group_count++]);
+            describe_group(c->gpus[i].head, &c->result->groups[c->group_count]);
+            if (i > 0)
+                (void)lot_group_difference(c->gpus[i - 1].head, c->gpus[i].head,
+                                           c->result->groups[c->group_count].difference,
+                                           sizeof c->result->groups[c->group_count].difference);
+            c->group_count++;
         }
         c->result->groups[c->group_count - 1].devices++;
         describe_device(&c->gpus[i], c->group_count - 1, &c->result->devices[i]);

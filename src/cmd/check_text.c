@@ -100,11 +100,19 @@ static lot_status print_archives(checked *r, lot_error *error)
     return lot_report_print(&report, stdout, error);
 }
 
+/* Whether nothing of what is printed of two groups tells them apart. */
+static bool looks_like(const lot_checked_group *a, const lot_checked_group *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->configuration, b->configuration) == 0 &&
+           strcmp(a->library, b->library) == 0;
+}
+
 static void print_groups(checked *r)
 {
     for (size_t i = 0; i < r->group_count; i++) {
         const lot_checked_group *g = &r->groups[i];
-        char name[sizeof g->name], configuration[sizeof g->configuration], library[sizeof g->library];
+        char name[sizeof g->name], configuration[sizeof g->configuration], library[sizeof g->library],
+            difference[sizeof g->difference];
 
         memcpy(name, g->name, sizeof name);
         memcpy(configuration, g->configuration, sizeof configuration);
@@ -114,6 +122,11 @@ static void print_groups(checked *r)
         lot_report_clean(library);
         printf("group %zu: %zu x %s%s\n  %s\n  %s\n", i + 1, g->devices, name,
                g->devices > 1 ? "" : ", alone: no verdict by peers", configuration, library);
+        if (i > 0 && looks_like(g, g - 1)) {
+            memcpy(difference, g->difference, sizeof difference);
+            lot_report_clean(difference);
+            printf("  unlike group %zu: %s\n", i, difference);
+        }
     }
 }
 

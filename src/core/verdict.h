@@ -136,6 +136,8 @@ typedef struct lot_checked_group {
     char name[96];
     char configuration[224]; /* dtype, shapes, math, gelu, seed, generator, readable */
     char library[64];
+    char difference[160]; /* the first thing that sets it apart from the group before it; empty for the first
+                           */
     size_t devices;
     int64_t verified_passes;
     double corruption_bound; /* 95 % upper bound on the share of wrong passes; NaN where one was wrong */

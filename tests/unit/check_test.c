@@ -71,6 +71,24 @@ static void mixed_rental(void **state)
     lot_run_free(&run);
 }
 
+/* Two GPUs that no line of the answer tells apart, and why they are not compared. */
+static void another_power_limit(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 2, 5, 0.02, 1);
+    run.devices[0].device.power_limit_watts = 700;
+    run.devices[1].device.power_limit_watts = 650;
+    check_with(&run, &plain, &r);
+    assert_int_equal(2, r.group_count);
+    assert_string_equal("", r.groups[0].difference);
+    assert_string_equal("power_limit_watts 650 and 700", r.groups[1].difference);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 /* A name within another's is another dtype; the same one twice is listed once. */
 static void precisions(void **state)
 {
@@ -301,6 +319,7 @@ int main(void)
         cmocka_unit_test(healthy),
         cmocka_unit_test(alone),
         cmocka_unit_test(mixed_rental),
+        cmocka_unit_test(another_power_limit),
         cmocka_unit_test(cost),
         cmocka_unit_test(precisions),
         cmocka_unit_test(more_ranks_than_mpi_has),
