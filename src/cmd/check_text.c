@@ -494,10 +494,10 @@ static void print_cost(checked *r)
     char text[96];
 
     lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
-    printf("time used: %s on %s", isnan(r->elapsed_seconds) ? "not known" : text,
-           lot_count(r->ranks, "rank").text);
+    printf("time used on %s", lot_count(r->ranks, "rank").text);
     if (several_archives(r))
         printf(" of %s in all", lot_count((int64_t)r->archive_count, "archive").text);
+    printf(": %s", isnan(r->elapsed_seconds) ? "not known" : text);
     if (!c->known) {
         printf("\ncost: not known, %s\n", no_cost(r));
         return;
