@@ -7,6 +7,7 @@
 
 #include "io/columns.h"
 #include "io/json_text.h"
+#include "io/report.h"
 #include "io/table_csv.h"
 
 /* Columns of /devices that stand before a row's own. */
@@ -32,6 +33,16 @@ static const char *const of_rank[] = {
 
 #define OF_RANK (sizeof of_rank / sizeof of_rank[0])
 
+/* A text of another program's may hold what no line of the grid may: it is shown as in every table. */
+static void print_text(FILE *out, const char *text)
+{
+    char clean[256]; /* the longest text field */
+
+    (void)lot_field_copy(clean, sizeof clean, text);
+    lot_report_clean(clean);
+    lot_table_write_field(out, clean);
+}
+
 static void print_value(FILE *out, const lot_column *column, const void *record)
 {
     const char *at = (const char *)record + column->from;
@@ -52,7 +63,7 @@ static void print_value(FILE *out, const lot_column *column, const void *record)
         (void)fputs(digits, out);
         break;
     case LOT_KIND_STR:
-        lot_table_write_field(out, at);
+        print_text(out, at);
         break;
     case LOT_KIND_BOOL:
         (void)fputs(*at != 0 ? "true" : "false", out);
