@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/count.h"
 #include "io/archive_h5.h"
+#include "io/price_json.h"
 #include "io/record_json.h"
 #include "io/spool.h"
 
@@ -110,6 +111,29 @@ static lot_status report(const recovery *r, const recover_config *config, lot_er
     return LOT_OK;
 }
 
+/* The price fixed at launch, NULL where there is none or where it is damaged, which is said: the archive
+ * could not be shown with it. */
+static lot_status find_price(const lot_spool_folders *folders, char **json, lot_error *error)
+{
+    lot_launch_terms terms;
+    lot_error damage;
+    lot_status status = lot_spool_read_tariff(folders, json, error);
+
+    if (status != LOT_OK || *json == NULL)
+        return status;
+    status = lot_launch_price_read(*json, &terms, &damage);
+    if (status == LOT_OK)
+        return LOT_OK;
+    free(*json);
+    *json = NULL;
+    if (status == LOT_MEMORY) {
+        *error = damage;
+        return status;
+    }
+    (void)fprintf(stderr, "gpulot recover: the price fixed at launch is left out: %s\n", damage.text);
+    return LOT_OK;
+}
+
 static lot_status run(const void *options_given, lot_error *error)
 {
     const recover_config *config = options_given;
@@ -123,7 +147,7 @@ static lot_status run(const void *options_given, lot_error *error)
     begin_header(&r.header);
     status = lot_spool_read(&folders, take_record, &r, error);
     if (status == LOT_OK)
-        status = lot_spool_read_tariff(&folders, &tariff, error);
+        status = find_price(&folders, &tariff, error);
     if (status != LOT_OK) {
         lot_archive_abandon(r.writer);
         return status;
