@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/units.h"
+#include "measure/protocol.h"
 
 #define REDRAW_SECONDS     0.1
 #define FIRST_LINE_SECONDS 2.0
@@ -190,6 +191,8 @@ static void describe(lot_progress *progress, double now, line *to)
     add(to, "%s", progress->stage);
     if (progress->stage_total > 0)
         add(to, " %lld/%lld", (long long)done, (long long)progress->stage_total);
+    if (done == 0 && progress->stage_number == LOT_GROUP_SOAK)
+        add(to, ", fills memory first");
     add_rest(progress, done, now, to);
     add_ranks(progress, to);
     lot_unit_print_seconds(elapsed, sizeof elapsed, now - progress->began_seconds);

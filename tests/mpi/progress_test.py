@@ -76,6 +76,7 @@ class Progress(RanksTest):
         # Call 0 fills the input of the passes, the others those of the soak: one of them takes 4 s longer.
         text = self.on_terminal(soak="4s", NO_COLOR="1", GPULOT_MODULE_DIR=self.faulty_modules(),
                                 GPULOT_FAULT_CALL="fill:1:wait")
+        self.assertIn("soak 0/5, fills memory first, ", text)
         rests = [float(rest) for rest in re.findall(r"soak \d/5, about ([\d.]+) s left", text)]
         self.assertTrue(rests, text)
         # Of 5 rows of a second there are at most 3 left when two are done; with the filling it would be 9 s.
