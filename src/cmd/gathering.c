@@ -8,7 +8,7 @@
 #include "core/count.h"
 #include "io/archive_h5.h"
 #include "io/record_json.h"
-#include "io/spool.h"
+#include "io/spool_read.h"
 
 #define PATIENCE_LEAST 5.0 /* seconds that even the last of many silent ranks gets */
 

@@ -10,7 +10,7 @@
 #include "io/archive_h5.h"
 #include "io/price_json.h"
 #include "io/record_json.h"
-#include "io/spool.h"
+#include "io/spool_read.h"
 
 typedef struct recover_config {
     lot_text_list folders;

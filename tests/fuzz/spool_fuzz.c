@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "io/spool.h"
+#include "io/spool_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,6 +9,7 @@
 
 #include "io/record_json.h"
 #include "io/spool.h"
+#include "io/spool_read.h"
 #include "support/sample.h"
 
 static char folder[64];
