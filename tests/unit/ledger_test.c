@@ -132,6 +132,63 @@ static void test_one_process_agrees_with_itself(void **state)
     assert_int_equal(team.module->stop(team.comm, 1, 0), 1);
 }
 
+/* ---- a rank that comes to a meeting and is gone before the answer ---- */
+
+static lot_status with_vote(const lot_error *others, void *all, const void *mine)
+{
+    lot_vote *votes = all;
+
+    memcpy(&votes[0], mine, sizeof votes[0]);
+    lot_comm_vote(&votes[1], 1, others);
+    return LOT_OK;
+}
+
+static lot_status all_well(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
+                           double limit_seconds, lot_error *error)
+{
+    const lot_error well = {0};
+
+    (void)comm, (void)point, (void)bytes, (void)limit_seconds, (void)error;
+    return with_vote(&well, all, mine);
+}
+
+static lot_status one_refuses(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
+                              double limit_seconds, lot_error *error)
+{
+    lot_error refusal;
+
+    (void)comm, (void)point, (void)bytes, (void)limit_seconds, (void)error;
+    (void)lot_error_set(&refusal, LOT_USAGE, "options", 0, "refused");
+    return with_vote(&refusal, all, mine);
+}
+
+static lot_status nobody_answers(lot_comm *comm, const char *point, void *data, size_t bytes,
+                                 double limit_seconds, lot_error *error)
+{
+    (void)comm, (void)data, (void)bytes;
+    return lot_error_set(error, LOT_TIMEOUT, point, 1, "1 of 2 ranks did not come within %g s",
+                         limit_seconds);
+}
+
+/* It ends no measurement of rank 0's: the meeting took place, and its verdict is that a rank is missing,
+ * unless there is a worse one. */
+static void test_a_rank_that_leaves_before_the_answer(void **state)
+{
+    lot_comm_module module = {.gather = all_well, .broadcast = nobody_answers};
+    lot_team team = {.module = &module, .facts = {.rank = 0, .size = 2}, .limit_seconds = 5};
+    const lot_error mine = {0};
+    lot_error verdict, error;
+
+    (void)state;
+    assert_int_equal(lot_comm_agree(&team, "verify", &mine, &verdict, &error), LOT_OK);
+    assert_int_equal(verdict.status, LOT_TIMEOUT);
+    assert_string_equal(verdict.text, "1 of 2 ranks did not come within 5 s");
+    module.gather = one_refuses;
+    assert_int_equal(lot_comm_agree(&team, "verify", &mine, &verdict, &error), LOT_OK);
+    assert_int_equal(verdict.status, LOT_USAGE);
+    assert_string_equal(verdict.text, "rank 1: refused");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_refusals_come_first_and_name_the_rank),
         cmocka_unit_test(test_run_ids_differ),
         cmocka_unit_test(test_one_process_agrees_with_itself),
+        cmocka_unit_test(test_a_rank_that_leaves_before_the_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
