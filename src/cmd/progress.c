@@ -32,30 +32,43 @@ void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks)
 }
 
 /* A word that bash takes as this text: in $'...' where it holds more than letters, digits and a few signs. */
-static void print_word(const char *text)
+static void print_word(FILE *out, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
 
     if (text[strspn(text, plain)] == '\0') {
-        (void)fputs(text, stderr);
+        (void)fputs(text, out);
         return;
     }
-    (void)fputs("$'", stderr);
+    (void)fputs("$'", out);
     for (; *text != '\0'; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            (void)fprintf(stderr, "\\%03o", (unsigned)*text);
+            (void)fprintf(out, "\\%03o", (unsigned)*text);
         else
-            (void)fprintf(stderr, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
-    (void)fputc('\'', stderr);
+            (void)fprintf(out, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
+    (void)fputc('\'', out);
 }
 
+static void print_recovery(FILE *out, const char *before, const char *spool_folder, const char *output)
+{
+    (void)fprintf(out, "%s: gpulot recover ", before);
+    print_word(out, spool_folder);
+    (void)fputs(" --output ", out);
+    print_word(out, output);
+    (void)fputc('\n', out);
+}
+
+/* Written as a whole: several ranks may say it at one time. */
 void lot_progress_recovery(const char *before, const char *spool_folder, const char *output)
 {
-    (void)fprintf(stderr, "%s: gpulot recover ", before);
-    print_word(spool_folder);
-    (void)fputs(" --output ", stderr);
-    print_word(output);
-    (void)fputc('\n', stderr);
+    char *line = NULL;
+    size_t size = 0;
+    FILE *whole = open_memstream(&line, &size);
+
+    print_recovery(whole != NULL ? whole : stderr, before, spool_folder, output);
+    if (whole != NULL && fclose(whole) == 0)
+        (void)fwrite(line, 1, size, stderr);
+    free(line);
 }
 
 void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output)

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import socket
 import struct
 import subprocess
 import termios
@@ -66,6 +67,14 @@ class Progress(RanksTest):
         self.assertGreaterEqual(len(began), 5)
         # Only a stage of more than two seconds says how far it is.
         self.assertTrue(all(re.match(r"gpulot: [a-z]+ \d+/\d+", line) for line in stages if line not in began), err)
+
+    def test_how_to_recover_is_told_in_one_write(self):
+        """Else the lines of ranks that say it at one time get into each other."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with ours, theirs:
+            subprocess.run([PROGRAM, "measure", *SMALL, "--output", str(self.folder / "a name.h5")], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=theirs, env=environment(), timeout=LIMIT_SECONDS, check=True)
+            self.assertRegex(ours.recv(65536).decode(), r"(?s)^gpulot: if this run dies: [^\n]+ --output \$'[^\n]+'\n$")
 
     def test_a_long_soak_tells_every_ranks_rate(self):
         status, lines = self.measure(2, *SMALL, "--soak", "5s", "--memory", "1%", "--output", self.output)
