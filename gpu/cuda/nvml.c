@@ -182,9 +182,11 @@ int lot_nvml_fields(lot_nvml *nvml, lot_nvml_device device, lot_nvml_field *fiel
 
 bool lot_nvml_first_numbers(const char *driver_version)
 {
-    unsigned release = 0, update = 0;
+    char *point;
+    const unsigned long release = strtoul(driver_version, &point, 10);
+    const unsigned long update = *point == '.' ? strtoul(point + 1, NULL, 10) : 0;
 
-    if (sscanf(driver_version, "%u.%u", &release, &update) != 2)
+    if (*point != '.')
         return false;
     return release >= 575 && (release < 580 || (release == 580 && update < 82));
 }

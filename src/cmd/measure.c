@@ -185,7 +185,6 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
     if (m->launch.uses_mpi)
         lot_keeping_step(m, "mpi_start", m->mpi_start_seconds);
     lot_keeping_step(m, "ledger", lot_clock_seconds() - began);
-    lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
     began = lot_clock_seconds();
     if (lot_keeping_begin(m, &own) == LOT_OK)
         own = (lot_error){0};
@@ -197,6 +196,7 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
         return verdict.status;
     }
     if (status == LOT_OK) {
+        lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
         lot_progress_note(&m->progress, m->spool_folder, m->config.output);
         status = lot_rounds_run(m, error);
     }
