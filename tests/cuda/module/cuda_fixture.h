@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,12 @@ typedef struct fixture {
         if ((call) != LOT_OK)                                                                                \
             fail_msg("%s: %s", #call, (f)->error.text);                                                      \
     } while (0)
+
+/* Over the simulator, which is known in every detail; else on a GPU. */
+static inline bool fixture_simulated(void)
+{
+    return getenv("GPULOT_CUDASIM_DEVICES") != NULL;
+}
 
 static inline fixture *fixture_load(void)
 {
