@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/observed_archive.h"
@@ -32,7 +33,7 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_LIST,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(baseline_config, files),
-     .help = "archives of the same work, oldest first"},
+     .help = "archives of the same work"},
     {.name = "--output",
      .argument = "F",
      .kind = LOT_OPTION_TEXT,
@@ -41,12 +42,23 @@ static const lot_option options[] = {
      .help = "the baseline; an existing file is never replaced"},
 };
 
+/* Oldest first: what is kept of one archive alone is that of the last one. */
+static int by_begin(const void *a, const void *b)
+{
+    const lot_observed_run *x = a, *y = b;
+    const int begun = strcmp(x->header.created_utc, y->header.created_utc);
+
+    return begun != 0 ? begun : strcmp(x->header.run_id, y->header.run_id);
+}
+
 static lot_status read_all(const lot_text_list *files, lot_observed_run *runs, lot_error *error)
 {
     lot_status status = LOT_OK;
 
     for (size_t i = 0; status == LOT_OK && i < files->count; i++)
         status = lot_observed_archive_read(files->items[i], true, &runs[i], NULL, error);
+    if (status == LOT_OK)
+        qsort(runs, files->count, sizeof *runs, by_begin);
     return status;
 }
 
