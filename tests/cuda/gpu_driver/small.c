@@ -12,31 +12,27 @@ typedef struct small_network {
 } small_network;
 
 /* As a measurement does it: outputs are taken from the pool, and the second lives until the pass is over. */
-static void run_small(check *c, void *context)
+static void pass(check *c, small_network *n)
 {
-    small_network *n = context;
-
     n->first.y = take(c, n->hidden_bytes);
     run_layer(c, &n->first);
     n->second.x = n->first.y;
     n->second.y = take(c, n->output_bytes);
     run_layer(c, &n->second);
     c->module->free(c->device, n->first.y);
+}
+
+static void run_small(check *c, void *context)
+{
+    pass(c, context);
     WORKS(c, c->module->sync(c->device, &c->error));
 }
 
 /* The same with the two events round it that a measurement's row has. */
 static void run_small_timed(check *c, void *context)
 {
-    small_network *n = context;
-
     WORKS(c, c->module->timer_start(c->device, &c->error));
-    n->first.y = take(c, n->hidden_bytes);
-    run_layer(c, &n->first);
-    n->second.x = n->first.y;
-    n->second.y = take(c, n->output_bytes);
-    run_layer(c, &n->second);
-    c->module->free(c->device, n->first.y);
+    pass(c, context);
     WORKS(c, c->module->timer_stop(c->device, &c->error));
     WORKS(c, c->module->sync(c->device, &c->error));
 }
