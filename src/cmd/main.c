@@ -35,7 +35,7 @@ static void print_usage(FILE *out)
              "they\nare not a language model, not training, and not the value of a rented GPU.\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    (void)fprintf(out, "\ngpulot COMMAND --help tells more; gpulot --version prints the version.\n"
+    (void)fprintf(out, "\ngpulot COMMAND --help (or -h) tells more; gpulot --version prints the version.\n"
                        "exit status: 0 done and good, 1 done and the answer is bad, 2 refused, 3 failure\n");
 }
 
@@ -110,7 +110,7 @@ static bool answered(int argc, char **argv)
         return false;
     if (strcmp(argv[1], "--version") == 0)
         printf("gpulot %s\n", GPULOT_VERSION);
-    else if (strcmp(argv[1], "--help") == 0)
+    else if (lot_is_help(argv[1]))
         print_usage(stdout);
     else
         return false;

@@ -275,10 +275,15 @@ static lot_status take_named(const lot_option_table *table, arguments *left, con
     return LOT_OK;
 }
 
+bool lot_is_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 static bool asks_for_help(const arguments *all)
 {
     for (int i = 0; i < all->count && strcmp(all->items[i], "--") != 0; i++)
-        if (strcmp(all->items[i], "--help") == 0)
+        if (lot_is_help(all->items[i]))
             return true;
     return false;
 }
@@ -403,7 +408,7 @@ static void print_rows(const lot_option *options, size_t count, FILE *out)
 void lot_options_help(const lot_option *options, size_t count, FILE *out)
 {
     print_rows(options, count, out);
-    (void)fprintf(out, "  %-26s  %s\n", "--help", "show this and exit");
+    (void)fprintf(out, "  %-26s  %s\n", "--help, -h", "show this and exit");
     print_forms(options, count, out);
 }
 

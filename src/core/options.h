@@ -64,9 +64,14 @@ typedef struct lot_option_table {
 
 /* Fills *config (zeroed first, `table->config_size` bytes) from the defaults and then from argv[0..argc).
  * Texts point into argv and into the table. Returns LOT_USAGE with one line that names the option, the value
- * and what is allowed. *help is set, and nothing else looked at, where --help stands among the arguments. */
+ * and what is allowed. *help is set, and nothing else looked at, where --help or -h stands among the
+ * arguments.
+ */
 lot_status lot_options_parse(const lot_option_table *table, int argc, char *const *argv, void *config,
                              bool *help, lot_error *error);
+
+/* Whether the argument is --help or -h. */
+bool lot_is_help(const char *argument);
 
 /* Writes the options' part of --help: a row for each option and for --help, then how values are written. */
 void lot_options_help(const lot_option *options, size_t count, FILE *out);

@@ -57,6 +57,7 @@ class EveryCommand(unittest.TestCase):
                 self.assertEqual((0, ""), (done.returncode, done.stderr))
                 self.assertTrue(done.stdout.startswith(f"usage: gpulot {command} "))
                 self.assertIn("--help", options_of(done.stdout))
+                self.assertEqual(done.stdout, run(command, "-h").stdout)
                 long = [line for line in done.stdout.splitlines() if len(line) > 120]
                 self.assertEqual([], long)
 

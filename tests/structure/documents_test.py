@@ -43,7 +43,7 @@ def unexplained(text):
     """Options of a --help text of whose values neither their own row nor a row behind the options says how they are
     written."""
     explained = set()
-    for names in re.findall(r"^  ([A-Z]+(?:, [A-Z]+)*) {2,}(?:a |seconds)", text.split("  --help ")[1], re.MULTILINE):
+    for names in re.findall(r"^  ([A-Z]+(?:, [A-Z]+)*) {2,}(?:a |seconds)", text.split("\n  --help")[1], re.MULTILINE):
         explained.update(names.split(", "))
     rows = re.findall(r"^  (--[a-z0-9-]+) (\S+)( [^\n]*(?:\n {10,}[^\n]*)?|\n[^\n]*)", text, re.MULTILINE)
     return [name for name, argument, rest in rows if argument not in explained | TEXTS

@@ -190,6 +190,12 @@ static void test_shape_of_the_line(void **state)
     assert_string_equal(c.file, "--count");
     assert_int_equal(parse(&c, &help, &error, 2, "--nonsense", "--help"), LOT_OK);
     assert_true(help);
+    assert_int_equal(parse(&c, &help, &error, 2, "--nonsense", "-h"), LOT_OK);
+    assert_true(help);
+    assert_int_equal(parse(&c, &help, &error, 2, "--", "-h"), LOT_OK);
+    assert_false(help);
+    assert_string_equal(c.file, "-h");
+    assert_int_equal(parse(&c, &help, &error, 2, "-help", "f"), LOT_USAGE);
 }
 
 static void test_control_characters_stay_out_of_messages(void **state)
