@@ -143,6 +143,7 @@ static void keep_out(lot_worker *worker)
 lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const lot_watch *watch,
                           lot_error *error)
 {
+    int gave_up = 0;
     lot_status status;
 
     (void)pthread_mutex_lock(&worker->lock);
@@ -153,6 +154,7 @@ lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const 
         worker->alive_seconds = lot_clock_seconds();
         (void)pthread_cond_signal(&worker->posted);
         wait_for_job(worker, watch);
+        gave_up = worker->given_up;
     }
     if (worker->given_up) {
         status = lot_error_set(error, LOT_TIMEOUT, "--phase-timeout", 0,
@@ -164,7 +166,7 @@ lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const 
     }
     (void)pthread_mutex_unlock(&worker->lock);
     /* From here on the given-up thread may wake at any time: it must not reach what the record is made of. */
-    if (worker->given_up)
+    if (gave_up)
         keep_out(worker);
     return status;
 }

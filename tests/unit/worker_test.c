@@ -94,12 +94,45 @@ static void test_nobody_wants_a_pause(void **state)
     assert_true(atomic_load(&s.spans) > 0);
 }
 
+/* A call that does not return within the limit, and then does after all. */
+static lot_status hangs(void *context, lot_error *error)
+{
+    scene *s = context;
+
+    (void)error;
+    lot_clock_sleep(0.5);
+    atomic_store(&s->in_span, 1);
+    return LOT_OK;
+}
+
+static void test_a_worker_is_given_up_once(void **state)
+{
+    const lot_watch watch = {.limit_seconds = 0.1};
+    scene s = {.seconds = 0};
+    lot_error error = {0};
+    double began;
+
+    (void)state;
+    assert_int_equal(lot_worker_start(&s.worker, &error), LOT_OK);
+    assert_int_equal(lot_worker_run(s.worker, hangs, &s, &watch, &error), LOT_TIMEOUT);
+    assert_int_equal(atomic_load(&s.in_span), 0);
+    assert_true(lot_worker_given_up(s.worker));
+    began = lot_clock_seconds();
+    for (int i = 0; i < 8; i++) /* as many as there are groups of phases left, and the closing */
+        assert_int_equal(lot_worker_run(s.worker, spans, &s, &watch, &error), LOT_TIMEOUT);
+    assert_true(lot_clock_seconds() - began < 0.5); /* at once: nobody waits for the lock again */
+    lot_worker_stop(s.worker);
+    while (!atomic_load(&s.in_span)) /* it still uses the scene */
+        lot_clock_sleep(0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause_lies_between_spans),
         cmocka_unit_test(test_no_pause_where_the_job_does_not_stop_by),
         cmocka_unit_test(test_nobody_wants_a_pause),
+        cmocka_unit_test(test_a_worker_is_given_up_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
