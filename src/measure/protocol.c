@@ -253,15 +253,13 @@ static lot_status group_load(lot_protocol *p, lot_error *error)
 static lot_status sample_output(lot_protocol *p, lot_error *error)
 {
     const lot_workload *w = &p->workload;
+    const lot_model *model = &p->record->head.synthetic_model;
     const int64_t row_bytes = w->width * (int64_t)lot_dtype_bytes(w->dtype);
     const double began = lot_clock_seconds();
     lot_status status = LOT_OK;
 
-    const lot_model *model = &p->record->head.synthetic_model;
-
     p->at = "sample_output";
-    p->record->head.verification.memory_bytes =
-        model->weight_bytes + model->input_bytes + model->hidden_bytes + model->output_bytes;
+    lot_rows_touched(p, model->weight_bytes + model->input_bytes + model->hidden_bytes + model->output_bytes);
     p->sampled_count = lot_reference_sample(w->rows, p->sampled);
     p->sampled_outputs = malloc((size_t)p->sampled_count * (size_t)row_bytes);
     if (p->sampled_outputs == NULL)
@@ -387,23 +385,36 @@ lot_status lot_protocol_run(void *context, lot_error *error)
 
 /* ---- the end ---- */
 
+static lot_status keep_samples(lot_protocol *p, const lot_sample *samples, size_t count, lot_error *error)
+{
+    lot_status status = LOT_OK;
+
+    lot_worker_lock(p->worker);
+    for (size_t i = 0; status == LOT_OK && i < count; i++) {
+        lot_sample *added = lot_record_add_sample(p->record);
+
+        if (added == NULL) {
+            status = lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the telemetry series");
+        } else {
+            *added = samples[i];
+            added->seconds -= p->epoch_seconds;
+        }
+    }
+    lot_worker_unlock(p->worker);
+    return status;
+}
+
 /* The telemetry series, fetched in pieces until there is no more. */
 static lot_status fetch_samples(lot_protocol *p, lot_error *error)
 {
     lot_sample samples[64];
     size_t count = 0;
-    lot_status status = LOT_OK;
+    lot_status status;
 
     do {
         status = p->module->samples(p->device, samples, sizeof samples / sizeof samples[0], &count, error);
-        for (size_t i = 0; status == LOT_OK && i < count; i++) {
-            lot_sample *added = lot_record_add_sample(p->record);
-
-            if (added == NULL)
-                return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the telemetry series");
-            *added = samples[i];
-            added->seconds -= p->epoch_seconds;
-        }
+        if (status == LOT_OK)
+            status = keep_samples(p, samples, count, error);
     } while (status == LOT_OK && count > 0);
     return status;
 }

@@ -9,6 +9,15 @@ int lot_rows_stopped(const lot_protocol *p)
     return p->stop != NULL && p->stop->signal != 0;
 }
 
+void lot_rows_touched(lot_protocol *p, int64_t bytes)
+{
+    int64_t *touched = &p->record->head.verification.memory_bytes;
+
+    lot_worker_lock(p->worker);
+    *touched = (*touched != LOT_NULL_I64 ? *touched : 0) + bytes;
+    lot_worker_unlock(p->worker);
+}
+
 lot_status lot_rows_keep(lot_protocol *p, lot_phase *row, lot_error *error)
 {
     lot_phase *added;

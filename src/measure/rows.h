@@ -12,6 +12,9 @@ int lot_rows_stopped(const lot_protocol *p);
  * span. */
 lot_status lot_rows_digest(lot_protocol *p, const void *output, lot_phase *row, lot_error *error);
 
+/* Counts so many more bytes of device memory as written and read back. */
+void lot_rows_touched(lot_protocol *p, int64_t bytes);
+
 /* Appends the finished row to the record and hands it out. */
 lot_status lot_rows_keep(lot_protocol *p, lot_phase *row, lot_error *error);
 

@@ -16,7 +16,7 @@ typedef struct soak {
     int64_t output_stride;
     int64_t count;
     int64_t next;
-    int64_t common; /* the last pair whose output had the rank's digest; -1 before there was one */
+    int64_t common; /* the last pair whose output had the rank's digest, still there; -1: none */
 } soak;
 
 static int64_t aligned(int64_t bytes)
@@ -71,7 +71,7 @@ static lot_status make_pairs(soak *s, lot_error *error)
         lot_worker_alive(s->p->worker);
     }
     if (status == LOT_OK)
-        s->p->record->head.verification.memory_bytes += s->count * (model->input_bytes + model->output_bytes);
+        lot_rows_touched(s->p, s->count * (model->input_bytes + model->output_bytes));
     return status;
 }
 

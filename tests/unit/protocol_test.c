@@ -25,11 +25,13 @@ static struct {
     char log[4096]; /* one letter a call */
     int64_t live_bytes;
     int64_t peak_bytes;
-    int runs;     /* layers run so far */
-    int fail_run; /* the run that fails, from 1; 0: none */
-    int flip_run; /* the run whose first output gets a flipped bit */
-    int nan_run;  /* the run whose first output becomes NaN */
-    int hang_run; /* the run that never returns */
+    int runs;         /* layers run so far */
+    int fail_run;     /* the run that fails, from 1; 0: none */
+    int flip_run;     /* the run whose first output gets a flipped bit, */
+    int flip_on;      /* and whether it stays so from then on */
+    int nan_run;      /* the run whose first output becomes NaN */
+    int hang_run;     /* the run that never returns */
+    int hang_samples; /* the series comes when it was given up */
     double device_seconds;
 } fake;
 
@@ -157,7 +159,7 @@ static lot_status fake_run(lot_device *device, const lot_plan *plan, void *y, co
                 sum = 0.5f * sum * (1 + erff(sum * 0.70710678f));
             ((float *)y)[r * l->out_features + o] = sum;
         }
-    if (fake.runs == fake.flip_run)
+    if (fake.runs == fake.flip_run || (fake.flip_on && fake.runs >= fake.flip_run && fake.runs % 2 == 0))
         ((uint32_t *)y)[0] ^= 1u;
     if (fake.runs == fake.nan_run)
         ((float *)y)[0] = NAN;
@@ -175,6 +177,37 @@ static lot_status fake_digest(lot_device *device, const void *pointer, int64_t b
         *digest += lot_digest_word(((const uint64_t *)pointer)[i], (uint64_t)i);
     for (int64_t i = 0; i < bytes / 4; i++)
         *finite &= isfinite(((const float *)pointer)[i]) != 0;
+    return LOT_OK;
+}
+
+static lot_status fake_compare(lot_device *device, const void *a, const void *b, int64_t count,
+                               lot_dtype dtype, int64_t *differing, int64_t *first, lot_error *error)
+{
+    (void)device, (void)dtype, (void)error;
+    *differing = 0;
+    *first = -1;
+    for (int64_t i = count - 1; i >= 0; i--)
+        if (((const uint32_t *)a)[i] != ((const uint32_t *)b)[i]) {
+            ++*differing;
+            *first = i;
+        }
+    return LOT_OK;
+}
+
+/* The series that is still to be handed over. */
+static size_t samples_left;
+static double sample_seconds;
+
+static lot_status fake_samples(lot_device *device, lot_sample *samples, size_t capacity, size_t *count,
+                               lot_error *error)
+{
+    (void)device, (void)error;
+    if (fake.hang_samples)
+        lot_clock_sleep(0.6);
+    *count = samples_left < capacity ? samples_left : capacity;
+    samples_left -= *count;
+    for (size_t i = 0; i < *count; i++)
+        samples[i] = (lot_sample){.seconds = sample_seconds};
     return LOT_OK;
 }
 
@@ -246,6 +279,8 @@ static const lot_device_module module = {
     .timer_start = fake_timer_start,
     .timer_stop = fake_timer_stop,
     .timer_elapsed = fake_timer_elapsed,
+    .compare = fake_compare,
+    .samples = fake_samples,
 };
 
 /* ---- one rank over it ---- */
@@ -476,6 +511,37 @@ static void test_a_hang_is_given_up(void **state)
     lot_workload_free(&protocol.workload);
 }
 
+static void test_the_series_in_seconds_of_the_rank(void **state)
+{
+    (void)state;
+    config.telemetry_hz = 10;
+    samples_left = 100;
+    sample_seconds = protocol.epoch_seconds + 2.5;
+    run_all();
+    conclude();
+    assert_int_equal(record.sample_count, 100);
+    assert_true(fabs(record.samples[99].seconds - 2.5) < 1e-6);
+}
+
+/* What a thread that was given up fetches after all does not come into a record that is being written. */
+static void test_a_series_that_comes_too_late(void **state)
+{
+    const lot_watch short_of_time = {.limit_seconds = 0.2};
+    lot_error error;
+
+    (void)state;
+    config.telemetry_hz = 10;
+    samples_left = 3;
+    fake.hang_samples = 1;
+    run_all();
+    assert_int_equal(lot_worker_run(worker, lot_protocol_close, &protocol, &short_of_time, &error),
+                     LOT_TIMEOUT);
+    lot_protocol_conclude(&protocol);
+    lot_clock_sleep(1.0);
+    assert_int_equal(record.sample_count, 0);
+    lot_workload_free(&protocol.workload);
+}
+
 static void test_sizes(void **state)
 {
     lot_model model;
@@ -513,8 +579,11 @@ int main(void)
         TEST(test_a_flipped_bit_among_the_warm_up_passes),
         TEST(test_nan_is_a_wrong_result),
         TEST(test_a_signal_ends_at_the_next_pass),
-        TEST(test_a_hang_is_given_up),
         TEST(test_sizes),
+        TEST(test_the_series_in_seconds_of_the_rank),
+        /* Threads that were given up stay until the end: behind these nothing else may run. */
+        TEST(test_a_series_that_comes_too_late),
+        TEST(test_a_hang_is_given_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
