@@ -100,7 +100,9 @@ static lot_status check_pass(soak *s, lot_phase *row, lot_error *error)
         s->common = s->next;
         return LOT_OK;
     }
-    if (before > 0 || s->common < 0 || s->common == s->next || p->module->compare == NULL)
+    if (s->common == s->next)
+        s->common = -1; /* this pass wrote over it */
+    if (before > 0 || s->common < 0 || p->module->compare == NULL)
         return LOT_OK;
     return p->module->compare(p->device, output, s->outputs + s->common * s->output_stride, elements, dtype,
                               &row->elements_differing, &row->first_element_differing, error);

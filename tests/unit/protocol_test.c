@@ -511,6 +511,38 @@ static void test_a_hang_is_given_up(void **state)
     lot_workload_free(&protocol.workload);
 }
 
+/* Rows of phase soak, from the back. */
+static const lot_phase *soak_row(size_t from_last)
+{
+    const lot_phase *row = &record.phases[record.phase_count - 1 - from_last];
+
+    assert_string_equal(row->phase, "soak");
+    return row;
+}
+
+/* From the soak's fourth pass on every output is wrong in one element. In its first row that is found by an
+ * output that was right; by the second row all of those are written over, and nothing is left to say it. */
+static void test_a_soak_that_goes_wrong_for_good(void **state)
+{
+    (void)state;
+    config.soak_seconds = 1.5;
+    config.soak_memory = 0.005; /* nine pairs of buffers */
+    fake.flip_run = 2 * (6 + 4);
+    fake.flip_on = 1;
+    run_all();
+    conclude();
+    assert_true(soak_row(1)->passes > 2 * 9);
+    assert_int_equal(soak_row(1)->digests_differing, soak_row(1)->passes - 3);
+    assert_int_equal(soak_row(1)->elements_differing, 1);
+    assert_int_equal(soak_row(1)->first_element_differing, 0);
+    assert_int_equal(soak_row(0)->digests_differing, soak_row(0)->passes);
+    assert_int_equal(soak_row(0)->elements_differing, LOT_NULL_I64);
+    assert_int_equal(soak_row(0)->first_element_differing, LOT_NULL_I64);
+    /* Weights, input, hidden and output, and nine pairs of an input and an output: 96 bytes each. */
+    assert_int_equal(record.head.verification.memory_bytes, 304 + 96 + 192 + 96 + 9 * (96 + 96));
+    assert_int_equal(fake.live_bytes, 0);
+}
+
 static void test_the_series_in_seconds_of_the_rank(void **state)
 {
     (void)state;
@@ -580,6 +612,7 @@ int main(void)
         TEST(test_nan_is_a_wrong_result),
         TEST(test_a_signal_ends_at_the_next_pass),
         TEST(test_sizes),
+        TEST(test_a_soak_that_goes_wrong_for_good),
         TEST(test_the_series_in_seconds_of_the_rank),
         /* Threads that were given up stay until the end: behind these nothing else may run. */
         TEST(test_a_series_that_comes_too_late),
