@@ -211,25 +211,40 @@ static bool take_series(const cJSON *item, lot_baseline_series *s)
            !(s->archive_spread[0] < 0) && !(s->archive_spread[1] < 0);
 }
 
+/* Takes them all, each phase and schedule once: those who compare have no room for more. */
+static bool take_phases(const cJSON *phases, lot_baseline_device *d)
+{
+    const int count = cJSON_GetArraySize(phases);
+    const cJSON *item;
+
+    if (!cJSON_IsArray(phases) || count > LOT_BASELINE_SERIES_MOST ||
+        (d->series = calloc((size_t)count + 1, sizeof *d->series)) == NULL)
+        return false;
+    cJSON_ArrayForEach(item, phases)
+    {
+        lot_baseline_series *s = &d->series[d->series_count++];
+
+        if (!take_series(item, s))
+            return false;
+        for (size_t i = 0; i + 1 < d->series_count; i++)
+            if (strcmp(d->series[i].phase, s->phase) == 0 && strcmp(d->series[i].schedule, s->schedule) == 0)
+                return false;
+    }
+    return true;
+}
+
 static lot_status take_times(const lines *l, const char *line, size_t size, lot_baseline_device *d,
                              lot_error *error)
 {
     cJSON *root = lot_json_take_whole(line, size);
-    const cJSON *phases = cJSON_GetObjectItemCaseSensitive(root, "phases");
-    const cJSON *item;
     int64_t agree = 0, shares = 0;
-    bool good = root != NULL && cJSON_IsArray(phases) &&
-                lot_json_take_integer(root, "archives", &d->archives) &&
-                lot_json_take_integer(root, "digests_agree", &agree);
+    const bool good = lot_json_take_integer(root, "archives", &d->archives) &&
+                      lot_json_take_integer(root, "digests_agree", &agree) &&
+                      take_phases(cJSON_GetObjectItemCaseSensitive(root, "phases"), d);
 
     (void)lot_json_take_integer(root, "shares_uuid", &shares);
     d->shares_uuid = shares == 1;
     d->digests_agree = agree == 1;
-    if (good)
-        d->series = calloc((size_t)cJSON_GetArraySize(phases) + 1, sizeof *d->series);
-    good = good && d->series != NULL;
-    if (good)
-        cJSON_ArrayForEach(item, phases) good = good && take_series(item, &d->series[d->series_count++]);
     cJSON_Delete(root);
     return good ? LOT_OK : broken(l, error, "is not what a GPU's times are");
 }

@@ -15,9 +15,6 @@
 
 typedef const lot_baseline_series series;
 
-/* The 18 possible series of a record are the most that there can be. */
-#define SERIES_MOST 18
-
 /* An interval that covers less is shown, but nothing is concluded from it. */
 #define LEAST_COVERAGE 0.95
 
@@ -34,7 +31,7 @@ typedef struct scale {
     double alpha;         /* chance that noise alone is called a change, of one series, either way */
     size_t before, after; /* repeats of the series for which `rank` was worked out last */
     lot_shift_rank rank;
-    noise known[SERIES_MOST];
+    noise known[LOT_BASELINE_SERIES_MOST];
     size_t known_count;
     double *scratch; /* room for a number of every series of every GPU */
 } scale;
@@ -91,7 +88,7 @@ static const noise *noise_of(const lot_comparing *c, scale *how, series *like)
         if (strcmp(how->known[i].phase, like->phase) == 0 &&
             strcmp(how->known[i].schedule, like->schedule) == 0)
             return &how->known[i];
-    if (how->known_count == SERIES_MOST)
+    if (how->known_count == LOT_BASELINE_SERIES_MOST)
         return NULL;
     n = &how->known[how->known_count++];
     memcpy(n->phase, like->phase, sizeof n->phase);
@@ -356,7 +353,7 @@ void lot_comparing_times(lot_comparing *c)
 {
     const size_t most = c->before->device_count + c->after->device_count;
     scale how = {.alpha = c->options->level / count_tests(c),
-                 .scratch = malloc((most + 1) * SERIES_MOST * sizeof *how.scratch)};
+                 .scratch = malloc((most + 1) * LOT_BASELINE_SERIES_MOST * sizeof *how.scratch)};
 
     c->no_memory = c->no_memory || how.scratch == NULL;
     c->result->one_run = is_one_run(c);

@@ -10,8 +10,10 @@
 
 /* ---- a baseline: what GPUs did before, in one archive or several ---- */
 
-/* One phase under one schedule on one clock. Spreads are of the logarithm of the times; NaN where not known.
- */
+/* Six phases under three schedules: a GPU has each at most once. */
+#define LOT_BASELINE_SERIES_MOST 18
+
+/* One phase under one schedule. Spreads are of the logarithm of the times; NaN where not known. */
 typedef struct lot_baseline_series {
     char phase[16];
     char schedule[12];
@@ -19,7 +21,7 @@ typedef struct lot_baseline_series {
     int64_t rows;             /* with a usable time on the host's clock, fewest of one archive */
     double seconds[2];        /* middle of the archives' medians, on the host's and the device's clock */
     double repeat_spread[2];  /* robust standard deviation of one repeat, the middle of the archives' */
-    double archive_spread[2]; /* standard deviation of an archive's median; 2 archives */
+    double archive_spread[2]; /* standard deviation of an archive's median; NaN with one archive */
     double *repeats[2];       /* owned; of one archive only: sorted seconds of its warm or soak repeats */
     size_t repeat_count[2];
     int64_t allocated_peak_bytes; /* the largest */

@@ -1,0 +1,53 @@
+/* What the tests of compare and of baselines share: days of the same four GPUs, and what is made of them. */
+#ifndef GPULOT_TESTS_COMPARING_H
+#define GPULOT_TESTS_COMPARING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "analysis/baseline.h"
+#include "analysis/compare.h"
+#include "core/field.h"
+#include "support/synthetic_run.h"
+
+static const lot_compare_options plain = {.tolerance = 0.03, .level = 0.01};
+
+/* Four GPUs with their own speeds from `seed` and repeats with noise from `day`. */
+static inline void four(lot_run *run, uint64_t day)
+{
+    static const double speeds[4] = {1, 1.01, 0.99, 1.005};
+    synthetic_random random = {day};
+    char id[40];
+
+    synthetic_run_make(run, 4, 9, 0.02, 1);
+    (void)snprintf(id, sizeof id, "run %llu", (unsigned long long)day);
+    assert_true(lot_field_copy(run->header.run_id, sizeof run->header.run_id, id));
+    for (size_t i = 0; i < 4; i++)
+        synthetic_run_draw_one(run, i, &random, 0.02 * speeds[i], 0, 0.003);
+}
+
+static inline lot_baseline baseline_of(const lot_run *runs, size_t count)
+{
+    lot_observed_run *observed = calloc(count, sizeof *observed);
+    lot_baseline made;
+    lot_error error;
+
+    assert_non_null(observed);
+    for (size_t i = 0; i < count; i++) {
+        observed[i].keep_repeats = true;
+        assert_int_equal(LOT_OK, lot_observed_from_run(&observed[i], &runs[i], &error));
+    }
+    assert_int_equal(LOT_OK, lot_baseline_make(observed, count, &made, &error));
+    for (size_t i = 0; i < count; i++)
+        lot_observed_free(&observed[i]);
+    free(observed);
+    return made;
+}
+
+#endif

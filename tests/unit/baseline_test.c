@@ -1,0 +1,188 @@
+/* Baselines: what several archives know, and the file that keeps it. */
+#include <string.h>
+#include <unistd.h>
+
+#include "io/baseline_file.h"
+#include "io/compare_json.h"
+#include "support/comparing.h"
+
+/* GPUs that vary by 2 % from day to day: one archive does not know that, five do. */
+static void day_of(lot_run *run, uint64_t day)
+{
+    synthetic_random random = {day * 77};
+
+    four(run, day);
+    for (size_t i = 0; i < 4; i++)
+        synthetic_run_draw_one(run, i, &random, 0.02, 0.02, 0.003);
+}
+
+static void a_baseline_knows_the_days(void **state)
+{
+    const lot_compare_options strict = {.tolerance = 0.01, .level = 0.01};
+    lot_baseline one, five, after;
+    long false_one = 0, false_five = 0;
+    lot_error error;
+    lot_run days[5];
+
+    (void)state;
+    for (uint64_t i = 0; i < 5; i++)
+        day_of(&days[i], i + 1);
+    one = baseline_of(days, 1);
+    five = baseline_of(days, 5);
+    assert_int_equal(5, five.archives);
+    assert_int_equal(5, five.devices[0].archives);
+    for (uint64_t day = 10; day < 110; day++) {
+        lot_compare_result r;
+        lot_run now;
+
+        day_of(&now, day);
+        after = baseline_of(&now, 1);
+        assert_int_equal(LOT_OK, lot_compare(&one, &after, &strict, &r, &error));
+        false_one += !r.good;
+        lot_compare_result_free(&r);
+        assert_int_equal(LOT_OK, lot_compare(&five, &after, &strict, &r, &error));
+        false_five += !r.good;
+        lot_compare_result_free(&r);
+        lot_baseline_free(&after);
+        lot_run_free(&now);
+    }
+    assert_true(false_one > 50);
+    assert_true(false_five <= 5);
+    lot_baseline_free(&one);
+    lot_baseline_free(&five);
+    for (size_t i = 0; i < 5; i++)
+        lot_run_free(&days[i]);
+}
+
+static char *compared_json(const lot_baseline *before, const lot_baseline *after)
+{
+    lot_compare_result r;
+    lot_error error;
+    char *json = NULL;
+
+    assert_int_equal(LOT_OK, lot_compare(before, after, &plain, &r, &error));
+    assert_int_equal(LOT_OK, lot_compare_json_write(&r, &json, &error));
+    lot_compare_result_free(&r);
+    return json;
+}
+
+/* A baseline that was written and read says the same to the last byte. */
+static void written_and_read(void **state)
+{
+    char folder[] = "/tmp/baseline_test.XXXXXX";
+    lot_baseline made, again, after;
+    char path[64], *one, *other;
+    lot_error error;
+    lot_run days[3];
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++)
+        day_of(&days[i], i + 1);
+    after = baseline_of(&days[2], 1);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/base", folder);
+    for (size_t archives = 1; archives <= 2;
+         archives++) { /* one has its repeats, several the noise between them */
+        made = baseline_of(days, archives);
+        assert_int_equal(LOT_OK, lot_baseline_write(path, &made, &error));
+        assert_int_equal(LOT_OUTPUT, lot_baseline_write(path, &made, &error));
+        assert_true(lot_baseline_is_one(path));
+        assert_int_equal(LOT_OK, lot_baseline_read(path, &again, &error));
+        one = compared_json(&made, &after);
+        other = compared_json(&again, &after);
+        assert_string_equal(one, other);
+        assert_non_null(strstr(one, "\"judged\":true"));
+        free(one);
+        free(other);
+        assert_int_equal(0, unlink(path));
+        lot_baseline_free(&made);
+        lot_baseline_free(&again);
+    }
+    assert_int_equal(0, rmdir(folder));
+    lot_baseline_free(&after);
+    for (size_t i = 0; i < 3; i++)
+        lot_run_free(&days[i]);
+}
+
+static void broken_baselines(void **state)
+{
+    static const char head[] = "{\"schema\":\"gpulot.baseline\",\"schema_version\":1,\"archives\":1,"
+                               "\"simulated\":0,\"devices\":";
+    static const struct {
+        const char *rest;
+        lot_status status;
+    } cases[] = {
+        {"0}\n", LOT_OK},
+        {"0}", LOT_DAMAGED},                 /* no end of line */
+        {"0}\nmore\n", LOT_DAMAGED},         /* one line too many */
+        {"1}\n", LOT_DAMAGED},               /* a GPU is missing */
+        {"99999999}\n", LOT_DAMAGED},        /* more than the file can hold */
+        {"-1}\n", LOT_DAMAGED},              /* not a count */
+        {"1}\n{}\n{}\n", LOT_SCHEMA},        /* not a record */
+        {"0,\"archives\":0}\n", LOT_SCHEMA}, /* a name twice */
+    };
+    lot_baseline b;
+    lot_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        const int size = snprintf(text, sizeof text, "%s%s", head, cases[i].rest);
+
+        if (cases[i].status != lot_baseline_parse("x", text, (size_t)size, &b, &error))
+            fail_msg("case %zu: %s", i, error.text);
+        if (cases[i].status == LOT_OK)
+            lot_baseline_free(&b);
+    }
+    assert_int_equal(LOT_SCHEMA, lot_baseline_parse("x", "{}\n", 3, &b, &error));
+    assert_int_equal(LOT_SCHEMA, lot_baseline_parse("x", "nothing\n", 8, &b, &error));
+}
+
+/* A phase stands once for a GPU: whoever compares has room for no more. */
+static void a_phase_stands_once(void **state)
+{
+    enum { TIMES = 100 };
+    char folder[] = "/tmp/baseline_test.XXXXXX";
+    lot_baseline_series *series = calloc(TIMES, sizeof *series), *whole;
+    lot_baseline made, again;
+    lot_error error;
+    lot_run days[2];
+    char path[64];
+
+    (void)state;
+    for (uint64_t i = 0; i < 2; i++)
+        day_of(&days[i], i + 1);
+    made = baseline_of(days, 2);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/base", folder);
+    whole = made.devices[1].series;
+    for (size_t i = 0; i < TIMES; i++)
+        series[i] = whole[0];
+    made.devices[1].series = series;
+    for (made.devices[1].series_count = 2; made.devices[1].series_count <= TIMES;
+         made.devices[1].series_count += TIMES - 2) {
+        assert_int_equal(LOT_OK, lot_baseline_write(path, &made, &error));
+        assert_int_equal(LOT_DAMAGED, lot_baseline_read(path, &again, &error));
+        assert_non_null(strstr(error.text, "line 5")); /* one for the whole, two for each GPU */
+        assert_int_equal(0, unlink(path));
+    }
+    assert_int_equal(0, rmdir(folder));
+    made.devices[1].series = whole;
+    made.devices[1].series_count = 0;
+    lot_baseline_free(&made);
+    free(series);
+    for (size_t i = 0; i < 2; i++)
+        lot_run_free(&days[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_baseline_knows_the_days),
+        cmocka_unit_test(written_and_read),
+        cmocka_unit_test(broken_baselines),
+        cmocka_unit_test(a_phase_stands_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
