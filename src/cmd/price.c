@@ -408,7 +408,7 @@ static void print_text(const price_job *job)
     printf("tariff       %s for %s, line %" PRId64 " of %s\n", job->report.tariff->gpu,
            lot_count(lot_tariff_days(job->report.period), "day").text,
            job->report.tariff->line[job->report.period], job->report.file);
-    printf("catalogue    %s, %s, SHA-256 %s\n",
+    printf("catalogue    %s, %s\nSHA-256      %s\n",
            catalogue->title != NULL ? catalogue->title : "without a title",
            catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date", catalogue->sha256);
     if (price->ranks != 0)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/price.h"
 #include "analysis/summary.h"
 #include "cmd/command.h"
 #include "cmd/show_json.h"
@@ -63,17 +64,24 @@ static const char *verified(const lot_record_head *head)
 /* ---- the run ---- */
 
 /* "batch 2", or "batch -" where it is not known. */
-static void print_count(const char *before, const char *name, int64_t value)
+typedef struct named_count {
+    char text[40];
+} named_count;
+
+static named_count named(const char *name, int64_t value)
 {
+    named_count count;
+
     if (value < 0)
-        printf("%s%s -", before, name);
+        (void)snprintf(count.text, sizeof count.text, "%s -", name);
     else
-        printf("%s%s %" PRId64, before, name, value);
+        (void)snprintf(count.text, sizeof count.text, "%s %" PRId64, name, value);
+    return count;
 }
 
 /* The first rank that says so speaks for all: ranks with other arguments are refused before anything is
  * measured. */
-static void print_network(const lot_run *run)
+static void add_network(lot_report *report, const lot_run *run)
 {
     const lot_model *m = NULL;
 
@@ -82,41 +90,43 @@ static void print_network(const lot_run *run)
             m = &run->devices[i].synthetic_model;
     if (m == NULL)
         return;
-    printf("network   Linear -> GELU (%s) -> Linear", lot_field_shown(m->gelu));
-    print_count(", ", "batch", m->batch);
-    print_count(", ", "context", m->context);
-    print_count(", ", "width", m->width);
-    print_count(", ", "hidden", m->hidden);
-    printf(", %s, math %s\n", lot_field_shown(m->dtype), lot_field_shown(m->math));
-    print_count("passes    ", "warm-up", m->warmup);
-    print_count(", ", "repeats", m->repeats);
-    print_count(", ", "seed", m->seed);
-    printf("\n");
+    lot_report_cell(report, "network");
+    lot_report_cell(report, "Linear -> GELU (%s) -> Linear, %s, %s, %s, %s, %s, math %s",
+                    lot_field_shown(m->gelu), named("batch", m->batch).text,
+                    named("context", m->context).text, named("width", m->width).text,
+                    named("hidden", m->hidden).text, lot_field_shown(m->dtype), lot_field_shown(m->math));
+    lot_report_cell(report, "passes");
+    lot_report_cell(report, "%s, %s, %s", named("warm-up", m->warmup).text, named("repeats", m->repeats).text,
+                    named("seed", m->seed).text);
 }
 
-/* The price fixed at launch, where there is one. */
-static lot_status print_price(const lot_run *run, lot_error *error)
+static void add_price(lot_report *report, const lot_launch_terms *terms)
 {
-    lot_launch_terms terms;
-    lot_status status;
+    const lot_price *price = &terms->price;
+    char dollars[32];
 
-    if (run->tariff_json == NULL || run->tariff_json[0] == '\0')
-        return LOT_OK;
-    status = lot_launch_price_read(run->tariff_json, &terms, error);
-    if (status != LOT_OK)
-        return status;
-    printf("price     %s for %s of %s and %s, %s of which %" PRId64 " idle, fixed at launch from %s%s\n",
-           lot_count(terms.price.total_price_cents, "US cent").text, lot_count(terms.price.lots, "lot").text,
-           terms.gpu, lot_count(terms.days, "day").text, lot_count(terms.price.gpus, "GPU").text,
-           terms.price.idle_gpus, terms.file, terms.is_example ? " (an EXAMPLE, no tariff)" : "");
-    return LOT_OK;
+    lot_price_dollars(price->total_price_cents, dollars, sizeof dollars);
+    lot_report_cell(report, "price");
+    lot_report_cell(
+        report, "%s = USD %s for %s of %s and %s: %s, %" PRId64 " idle; fixed at launch from %s%s",
+        lot_count(price->total_price_cents, "cent").text, dollars, lot_count(price->lots, "lot").text,
+        terms->gpu, lot_count(terms->days, "day").text, lot_count(price->gpus, "GPU").text, price->idle_gpus,
+        terms->file, terms->is_example ? " (an EXAMPLE, no tariff)" : "");
 }
 
 static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, lot_error *error)
 {
     const lot_run_header *h = &run->header;
+    const bool priced = run->tariff_json != NULL && run->tariff_json[0] != '\0';
+    lot_launch_terms terms;
     lot_report report;
 
+    if (priced) {
+        const lot_status status = lot_launch_price_read(run->tariff_json, &terms, error);
+
+        if (status != LOT_OK)
+            return status;
+    }
     lot_report_begin(&report, 2, "ll");
     lot_report_cell(&report, "run");
     lot_report_cell(&report, "%s", lot_field_shown(h->run_id));
@@ -142,6 +152,9 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_cell(&report, "%s",
                     run->sealed ? "whole: every byte is as it was written"
                                 : "none: written to since by another program, or copied without its end");
+    add_network(&report, run);
+    if (priced)
+        add_price(&report, &terms);
     return lot_report_print(&report, stdout, error);
 }
 
@@ -162,7 +175,9 @@ static void add_device(lot_report *report, const lot_record_head *head, bool wid
     lot_report_cell(report, "%" PRId64, head->identity.rank);
     lot_report_cell(report, "%s", lot_field_shown(head->identity.host));
     lot_report_cell(report, "%s%s", lot_field_shown(head->device.name), lot_show_mark(head));
-    lot_report_cell(report, "%s", lot_field_shown(wide ? head->device.uuid : head->device.pci_address));
+    lot_report_cell(report, "%s", lot_field_shown(head->device.pci_address));
+    if (wide)
+        lot_report_cell(report, "%s", lot_field_shown(head->device.uuid));
     lot_report_seconds(report, head->outcome.warm_median_seconds);
     lot_report_cell(report, "%s", verified(head));
     lot_report_cell(report, "%s", lot_field_shown(head->outcome.status));
@@ -178,16 +193,17 @@ static bool is_good(const lot_record_head *head)
 /* One line a rank. Of very many the bad ones and the first. */
 static lot_status print_devices(const lot_run *run, const show_config *config, lot_error *error)
 {
-    const char *const titles[] = {"rank",        "host",     "device",  config->wide ? "UUID" : "PCI address",
-                                  "warm median", "verified", "outcome", ""};
+    static const char *const titles[] = {
+        "rank", "host", "device", "PCI address", "UUID", "warm median", "verified", "outcome", ""};
     const bool every = config->all || config->rank >= 0 || run->device_count <= RANKS_IN_A_LIST;
     lot_report report;
     size_t left_out = 0;
     lot_status status;
 
-    lot_report_begin(&report, 8, "rlllrlll");
-    for (size_t i = 0; i < 8; i++)
-        lot_report_cell(&report, "%s", titles[i]);
+    lot_report_begin(&report, config->wide ? 9 : 8, config->wide ? "rllllrlll" : "rlllrlll");
+    for (size_t i = 0; i < 9; i++)
+        if (config->wide || i != 4)
+            lot_report_cell(&report, "%s", titles[i]);
     for (size_t i = 0; i < run->device_count; i++) {
         const lot_record_head *head = &run->devices[i];
 
@@ -241,10 +257,6 @@ static lot_status print_tables(lot_run *run, const show_config *config, lot_erro
 
     if (status == LOT_OK)
         status = print_run(run, &ranks, error);
-    if (status != LOT_OK)
-        return status;
-    print_network(run);
-    status = print_price(run, error);
     if (status != LOT_OK)
         return status;
     print_warnings(run, &ranks);
