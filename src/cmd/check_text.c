@@ -342,7 +342,7 @@ static void print_difference(checked *r, const lot_localised *l)
            lot_count(l->bits_most, "bit").text);
 }
 
-/* Where the bits differ; or, where bits are in question and nothing was kept, how to find out. */
+/* Where the bits differ; or, where bits are in question and nothing says so, why. */
 static void print_localised(checked *r)
 {
     bool wanted = false;
@@ -350,7 +350,9 @@ static void print_localised(checked *r)
     for (size_t i = 0; i < r->finding_count; i++)
         wanted |= bits_in_question(&r->findings[i]);
     if (wanted && r->localised_count == 0)
-        printf("\nno sampled row says where the bits differ; gpulot measure --localise keeps some of them\n");
+        printf("\nwhere the bits differ is not known: %s\n",
+               r->sampled ? "the sampled rows hold no difference, other rows or passes do"
+                          : "gpulot measure --localise keeps sampled rows, which tell");
     if (r->localised_count > 0)
         printf("\nwhere the bits differ, in sampled rows\n");
     for (size_t i = 0; i < r->localised_count; i++)
@@ -505,9 +507,23 @@ static void print_cost(checked *r)
     printf("\nthe time used cost %s, of %" PRId64 " cents for %s\n",
            cents(text, c->check_numerator, c->check_denominator), c->total_cents,
            lot_count(c->days, "day").text);
-    printf("missing throughput: %.6f GPUs, %.6f GPU-hours and %s, over the rental\n",
+    if (c->lost_millionths == 0) {
+        printf("missing throughput of slow, failed and lost GPUs: none\n");
+        return;
+    }
+    printf("missing throughput of slow, failed and lost GPUs, over the rental:\n"
+           "  %.6f GPUs, %.6f GPU-hours and %s\n",
            (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6,
            cents(text, c->lost_numerator, c->lost_denominator));
+}
+
+/* Whether the times of some group say so little that "ok" must not be taken for "fast". */
+static bool is_blind(checked *r)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (strcmp(r->findings[i].measure, "detectable") == 0)
+            return true;
+    return false;
 }
 
 static lot_status print_conclusion(checked *r, lot_error *error)
@@ -530,7 +546,8 @@ static lot_status print_conclusion(checked *r, lot_error *error)
     }
     for (size_t i = 0; i < r->archive_count; i++)
         good += r->archives[i].good;
-    printf("%zu of %s ok\n", good, lot_count(r->ranks, "GPU").text);
+    printf("%zu of %s ok%s\n", good, lot_count(r->ranks, "GPU").text,
+           good > 0 && is_blind(r) ? ", but times vary too much to say of all that they are not slow" : "");
     return status;
 }
 

@@ -78,6 +78,7 @@ static lot_status compare(search *s, size_t device, const char *json, size_t siz
 
     if (status != LOT_OK)
         return status;
+    s->result->sampled = true;
     status = lot_localise_compare(one, one, s->result, error);
     if (status == LOT_OK && base != device)
         status = lot_localise_compare((lot_localise_side){base, &s->records[group]}, one, s->result, error);

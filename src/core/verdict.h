@@ -192,6 +192,7 @@ typedef struct lot_check_result {
     size_t finding_count;
     lot_localised *localised; /* in the order of the devices, then by layer */
     size_t localised_count;
+    bool sampled;           /* rows of a GPU whose bits are in question were kept */
     char precisions[64];    /* that were tried */
     double elapsed_seconds; /* of all archives */
     lot_check_cost cost;

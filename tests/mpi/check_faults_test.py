@@ -104,6 +104,14 @@ class Faults(RanksTest):
         self.assertEqual((1, 1, 3, 4, 1), (only["elements_differing"], only["rows_differing"], only["first_row"],
                                            only["first_element"], only["bits_most"]))
 
+    def test_why_nothing_says_where(self):
+        """Pass 4 is a repeat: --localise sees none of it, and must not be recommended to one who gave it."""
+        self.run_with(2, "--localise", RANKS="1", OUTPUT_BIT="4:100:3")
+        self.assertIn("the sampled rows hold no difference", self.alone("check", self.output)[1])
+        plain = self.folder / "plain.h5"
+        self.run_with(2, output=plain, RANKS="1", OUTPUT_BIT="4:100:3")
+        self.assertIn("gpulot measure --localise keeps", self.alone("check", plain)[1])
+
     def test_a_bit_that_the_reference_sees(self):
         self.run_with(2, RANKS="0", WEIGHT_BIT="3:7:29")
         found = self.finding(self.expect(2, {0: ["corrupt"]}), 0, "corrupt")
