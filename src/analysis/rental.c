@@ -1,8 +1,9 @@
 #include "analysis/rental.h"
-#include "core/count.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/count.h"
 
 static bool added_before(const lot_rental *rental, const char *run_id)
 {
@@ -46,8 +47,6 @@ static lot_status add_rank(lot_rental *rental, const lot_device_facts *device, l
     rank = &rental->ranks[rental->rank_count++];
     memset(rank, 0, sizeof *rank);
     rank->run = rental->run_count;
-    if (device == NULL)
-        return LOT_OK;
     rank->host = strcmp(device->kind, "host") == 0;
     (void)lot_field_copy(rank->uuid, sizeof rank->uuid,
                          device->mig_parent_uuid[0] != '\0' ? device->mig_parent_uuid : device->uuid);
@@ -85,6 +84,9 @@ lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *err
     if (run->header.ranks < 1 || (uint64_t)run->header.ranks < run->device_count)
         return lot_error_set(error, LOT_INPUT, "--archive", 0, "tells %s launched and holds %zu",
                              lot_count(run->header.ranks, "rank").text, run->device_count);
+    if (run->header.ranks > INT32_MAX)
+        return lot_error_set(error, LOT_INPUT, "--archive", 0, "tells %s, more than MPI can number",
+                             lot_count(run->header.ranks, "rank").text);
     if (added_before(rental, run->header.run_id)) {
         rental->repeated_runs++;
         return LOT_OK;
@@ -94,9 +96,7 @@ lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *err
         rental->failed_ranks += strcmp(run->devices[i].outcome.status, lot_status_name(LOT_OK)) != 0;
         status = add_rank(rental, &run->devices[i].device, error);
     }
-    /* Ranks that were launched and left nothing at all. */
-    for (int64_t i = (int64_t)run->device_count; status == LOT_OK && i < run->header.ranks; i++)
-        status = add_rank(rental, NULL, error);
+    rental->silent_ranks += (size_t)run->header.ranks - run->device_count;
     rental->failed_ranks += (size_t)run->header.ranks - run->device_count;
     if (begun[0] != '\0' && (rental->earliest_utc[0] == '\0' || strcmp(begun, rental->earliest_utc) < 0))
         (void)lot_field_copy(rental->earliest_utc, sizeof rental->earliest_utc, begun);
@@ -129,7 +129,9 @@ static int64_t most_in_one_run(const lot_rental_rank *ranks, size_t count)
 
 lot_rental_need lot_rental_count(lot_rental *rental)
 {
-    lot_rental_need need = {.ranks = (int64_t)rental->rank_count};
+    lot_rental_need need = {.ranks = (int64_t)(rental->rank_count + rental->silent_ranks),
+                            .gpus = (int64_t)rental->silent_ranks,
+                            .unknown = (int64_t)rental->silent_ranks};
     size_t end;
 
     if (rental->rank_count > 0)
@@ -141,8 +143,8 @@ lot_rental_need lot_rental_count(lot_rental *rental)
             if (strcmp(rental->ranks[end].uuid, ranks->uuid) != 0)
                 break;
         if (ranks->uuid[0] == '\0') {
-            need.unknown = (int64_t)(end - at);
-            need.gpus += need.unknown;
+            need.unknown += (int64_t)(end - at);
+            need.gpus += (int64_t)(end - at);
         } else {
             need.gpus += ranks->host ? most_in_one_run(ranks, end - at) : 1;
         }

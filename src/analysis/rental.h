@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/run.h"
 
-/* One rank of one run. */
+/* One rank of one run that left a record. */
 typedef struct lot_rental_rank {
     char uuid[48]; /* of the GPU; of the GPU that a MIG slice is part of; "" where it is not known */
     bool host;     /* a CPU stands for the GPU */
@@ -22,6 +22,7 @@ typedef struct lot_rental {
     size_t capacity;
     char (*run_ids)[40];
     size_t run_count;
+    size_t silent_ranks;  /* launched, without a record */
     size_t repeated_runs; /* given again and not counted */
     size_t failed_ranks;  /* whose record does not end well; they were paid for all the same */
     bool names_differ;
@@ -31,7 +32,8 @@ typedef struct lot_rental {
 } lot_rental;
 
 /* Adds a run; a run given twice counts once. LOT_INPUT where it was made over a simulator, which nobody
- * rents, or tells no number of ranks; LOT_MEMORY. Begin with a zeroed struct; free with lot_rental_free. */
+ * rents, tells no number of ranks or more than MPI can number; LOT_MEMORY. Begin with a zeroed struct; free
+ * with lot_rental_free. */
 lot_status lot_rental_add(lot_rental *rental, const lot_run *run, lot_error *error);
 
 /* What the runs needed together.

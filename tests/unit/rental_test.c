@@ -93,6 +93,23 @@ static void ranks_that_left_no_row_were_paid_for(void **state)
     expect(&rental, 5, 5, 3);
 }
 
+/* The most ranks that MPI can number are counted without memory for each; more are no number of ranks. */
+static void however_many_left_no_row(void **state)
+{
+    lot_rental rental = {0};
+    lot_run run = run_of("r1", "cuda", "a-");
+
+    (void)state;
+    run.header.ranks = INT32_MAX;
+    assert_int_equal(LOT_OK, add(&rental, run));
+    assert_int_equal(2, rental.rank_count);
+    assert_int_equal(INT32_MAX - 1, rental.failed_ranks);
+    run = run_of("r2", "cuda", "ab");
+    run.header.ranks = (int64_t)INT32_MAX + 1;
+    assert_int_equal(LOT_INPUT, add(&rental, run));
+    expect(&rental, INT32_MAX, INT32_MAX, INT32_MAX - 1);
+}
+
 static void runs_of_one_rental_share_its_gpus(void **state)
 {
     lot_rental rental = {0};
@@ -197,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_run_needs_a_gpu_a_rank),
         cmocka_unit_test(a_lost_rank_was_paid_for),
         cmocka_unit_test(ranks_that_left_no_row_were_paid_for),
+        cmocka_unit_test(however_many_left_no_row),
         cmocka_unit_test(runs_of_one_rental_share_its_gpus),
         cmocka_unit_test(a_run_given_twice_counts_once),
         cmocka_unit_test(ranks_that_share_a_gpu_need_one),
