@@ -89,20 +89,26 @@ double lot_speed_lost(double d)
     return -expm1(-d);
 }
 
-size_t lot_case_earlier(const lot_case *c, const lot_record_head *head, size_t *first)
+/* How many of the earlier GPUs stand before those of the group of `head`, or, with `behind`, up to their end.
+ */
+static size_t earlier_before(const lot_case *c, const lot_record_head *head, bool behind)
 {
     size_t low = 0, high = c->earlier_count;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
+        const int order = lot_group_compare(c->earlier[middle].head, head);
 
-        if (lot_group_compare(c->earlier[middle].head, head) < 0)
+        if (order < 0 || (behind && order == 0))
             low = middle + 1;
         else
             high = middle;
     }
-    *first = low;
-    while (low < c->earlier_count && lot_group_compare(c->earlier[low].head, head) == 0)
-        low++;
     return low;
+}
+
+size_t lot_case_earlier(const lot_case *c, const lot_record_head *head, size_t *first)
+{
+    *first = earlier_before(c, head, false);
+    return earlier_before(c, head, true);
 }

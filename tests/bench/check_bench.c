@@ -3,9 +3,10 @@
  *     build/bench/check_bench [--ranks N] [--rows R] [--folder DIR] [SECONDS MIB]
  *
  * Prints one line a size (N/4, N/2, N GPUs of R warm rows each, every size in a process of its own): seconds
- * to reduce the rows, to judge and to write the JSON, seconds to read and reduce an archive of the same, and
- * peak resident memory of the check and of the reading. Exit status 1 where the largest size reduces, judges
- * and writes longer, or takes more memory in either, than SECONDS and MIB. */
+ * to reduce the rows, to judge, to judge against an earlier run of as many GPUs and to write the JSON,
+ * seconds to read and reduce an archive of the same, and peak resident memory of the check and of the
+ * reading. Exit status 1 where the largest size reduces, judges (either way) and writes longer, or takes more
+ * memory in either, than SECONDS and MIB. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 typedef struct bench_result {
     double reduce_seconds;
     double judge_seconds;
+    double against_seconds;
     double json_seconds;
     double archive_seconds; /* read and reduce; NaN without a folder */
     double peak_bytes;
@@ -70,7 +72,23 @@ static void next_rank(lot_run *one, synthetic_random *random, int64_t rank, int6
         one->phases[i].rank = rank;
 }
 
-static void judge(lot_observed_run *observed, bench_result *result)
+/* Seconds to judge the GPUs again, against an earlier run that was just like this one. */
+static double judge_against(const lot_observed_run *observed)
+{
+    lot_observed_run earlier = *observed;
+    const lot_check_options options = {
+        .prior = 0.015, .level = 0.01, .soak_passes = 100, .against = &earlier};
+    const double began = cpu_seconds();
+    lot_check_result found;
+    lot_error error;
+
+    (void)snprintf(earlier.header.run_id, sizeof earlier.header.run_id, "an earlier run");
+    must(lot_check(observed, 1, &options, &found, &error), &error);
+    lot_check_result_free(&found);
+    return cpu_seconds() - began;
+}
+
+static void judge(const lot_observed_run *observed, bench_result *result)
 {
     const lot_check_options options = {.prior = 0.015, .level = 0.01, .soak_passes = 100};
     const double began = cpu_seconds();
@@ -109,6 +127,7 @@ static void in_memory(int64_t ranks, int64_t rows, bench_result *result)
     }
     judge(&observed, result);
     result->peak_bytes = peak_bytes();
+    result->against_seconds = judge_against(&observed);
     lot_observed_free(&observed);
     lot_run_free(&one);
 }
@@ -255,17 +274,17 @@ int main(int argc, char **argv)
                                      !lot_parse_number(config.limits.items[1], &mib)))
         return 2;
     printf(
-        "| GPUs | rows each | reduce s | judge s | JSON s | peak MiB | archive: read and reduce s | its peak "
-        "MiB |\n|---|---|---|---|---|---|---|---|\n");
+        "| GPUs | rows each | reduce s | judge s | judge --against s | JSON s | peak MiB | archive: read and "
+        "reduce s | its peak MiB |\n|---|---|---|---|---|---|---|---|---|\n");
     for (int64_t ranks = config.ranks / 4; ranks <= config.ranks; ranks *= 2) {
         r = measure(&config, ranks);
-        printf("| %lld | %lld | %.3f | %.3f | %.3f | %.0f | %.3f | %.0f |\n", (long long)ranks,
-               (long long)config.rows, r.reduce_seconds, r.judge_seconds, r.json_seconds,
+        printf("| %lld | %lld | %.3f | %.3f | %.3f | %.3f | %.0f | %.3f | %.0f |\n", (long long)ranks,
+               (long long)config.rows, r.reduce_seconds, r.judge_seconds, r.against_seconds, r.json_seconds,
                r.peak_bytes / 1048576, r.archive_seconds, r.archive_peak_bytes / 1048576);
         (void)fflush(stdout);
     }
-    return r.reduce_seconds + r.judge_seconds + r.json_seconds <= seconds && r.peak_bytes / 1048576 <= mib &&
-                   !(r.archive_peak_bytes / 1048576 > mib)
+    return r.reduce_seconds + r.judge_seconds + r.against_seconds + r.json_seconds <= seconds &&
+                   r.peak_bytes / 1048576 <= mib && !(r.archive_peak_bytes / 1048576 > mib)
                ? 0
                : 1;
 }
