@@ -46,8 +46,9 @@ lot_status lot_archive_each_device(const char *path, lot_run *run,
                                                       const lot_phase *rows, size_t count, lot_error *error),
                                    void *context, lot_error *error);
 
-/* The same for one rank: header, all devices, and the rows of `rank` alone, which are found without reading
- * those before them. LOT_USAGE where there is no such rank. *run is set on success only. */
+/* The same for one rank: header, all devices, and the rows of `rank` alone. In a sealed archive they are
+ * found without reading those before them; of another one all rows are read, since nobody knows whether its
+ * tables are in order: LOT_DAMAGED. LOT_USAGE where there is no such rank. *run is set on success only. */
 lot_status lot_archive_read_rank(const char *path, int64_t rank, lot_run *run, lot_error *error);
 
 /* Reads the header and /devices only: what a summary needs. */

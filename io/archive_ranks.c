@@ -239,6 +239,23 @@ static lot_status seek_rank(cursor *c, int64_t rank, lot_error *error)
     return status;
 }
 
+/* Keeps the rows of one rank while all go by. */
+typedef struct keeping {
+    int64_t rank;
+    rows *rows;
+} keeping;
+
+static lot_status keep_rank(void *context, const lot_record_head *head, const lot_phase *read, size_t count,
+                            lot_error *error)
+{
+    const keeping *k = context;
+    lot_status status = LOT_OK;
+
+    for (size_t i = 0; status == LOT_OK && head->identity.rank == k->rank && i < count; i++)
+        status = add_row(k->rows, &read[i], error);
+    return status;
+}
+
 static lot_status gather_rank(row_tables *t, const lot_record_head *head, rows *r, lot_error *error)
 {
     const int64_t rank = head->identity.rank;
@@ -258,14 +275,17 @@ static lot_status read_rank(const char *path, hid_t h5, int64_t rank, lot_run *r
 {
     const lot_record_head *head = lot_run_device(run, rank);
     rows r = {NULL, 0, 0};
+    keeping all = {rank, &r};
     row_tables t;
     lot_status status;
 
     if (head == NULL)
         return lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", path, (long long)rank);
     status = open_tables(&t, path, h5, error);
+    /* Without a seal nobody knows whether the tables are in order: then no row is found by halving. */
     if (status == LOT_OK)
-        status = gather_rank(&t, head, &r, error);
+        status = run->sealed ? gather_rank(&t, head, &r, error)
+                             : read_ranks(&t.phases, &t.telemetry, run, keep_rank, &all, error);
     close_tables(&t);
     run->phases = r.items;
     run->phase_count = r.count;
