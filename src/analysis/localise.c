@@ -12,26 +12,15 @@ bool lot_localise_wanted(const lot_checked_device *device)
             (LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT) | LOT_VERDICT_BIT(LOT_VERDICT_UNDECIDED))) != 0;
 }
 
-/* Whether the GPU at `a` comes before the one at `b`. */
-static bool comes_before(const lot_check_result *result, size_t a, size_t b)
-{
-    const lot_checked_device *one = &result->devices[a];
-    const lot_checked_device *other = &result->devices[b];
-
-    return one->archive != other->archive ? one->archive < other->archive : one->rank < other->rank;
-}
-
 void lot_localise_bases(const lot_check_result *result, size_t *bases)
 {
     for (size_t g = 0; g < result->group_count; g++)
         bases[g] = LOT_NO_DEVICE_INDEX;
     for (size_t i = 0; i < result->device_count; i++) {
         size_t *base = &bases[result->devices[i].group];
-        const bool ok = result->devices[i].verdicts == 0;
-        const bool base_ok = *base != LOT_NO_DEVICE_INDEX && result->devices[*base].verdicts == 0;
 
-        if (*base == LOT_NO_DEVICE_INDEX || (ok && !base_ok) ||
-            (ok == base_ok && comes_before(result, i, *base)))
+        if (*base == LOT_NO_DEVICE_INDEX ||
+            (result->devices[i].verdicts == 0 && result->devices[*base].verdicts != 0))
             *base = i;
     }
 }
@@ -115,20 +104,38 @@ static void compare_layer(const lot_record *base, const lot_record *other, int64
     }
 }
 
-/* What differs among one GPU's own passes: in the record already, element by element. */
-static void collect_layer(const lot_record *record, int64_t layer, lot_localised *found)
+static int by_element(const void *a, const void *b)
 {
-    int64_t last_row = -1;
+    const lot_difference *one = a;
+    const lot_difference *other = b;
 
-    for (size_t i = 0; i < record->difference_count; i++) {
-        const lot_difference *d = &record->differences[i];
+    return one->row != other->row ? (one->row > other->row) - (one->row < other->row)
+                                  : (one->element > other->element) - (one->element < other->element);
+}
 
-        if (d->layer != layer)
-            continue;
-        note(found, d->row, d->element, d->bits);
-        found->rows += d->row != last_row;
-        last_row = d->row;
+/* What differs among one GPU's own passes: in the record already, for each pass and element. An element that
+ * several passes gave other bits is one. */
+static lot_status collect_layer(const lot_record *record, int64_t layer, lot_localised *found,
+                                lot_error *error)
+{
+    lot_difference *list = malloc((record->difference_count + 1) * sizeof *list);
+    size_t count = 0;
+
+    if (list == NULL)
+        return lot_error_set(error, LOT_MEMORY, "malloc", 0, "no memory for where passes differ");
+    for (size_t i = 0; i < record->difference_count; i++)
+        if (record->differences[i].layer == layer)
+            list[count++] = record->differences[i];
+    qsort(list, count, sizeof *list, by_element);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || by_element(&list[i - 1], &list[i]) != 0)
+            note(found, list[i].row, list[i].element, list[i].bits);
+        else if (list[i].bits > found->bits_most)
+            found->bits_most = list[i].bits;
+        found->rows += i == 0 || list[i].row != list[i - 1].row;
     }
+    free(list);
+    return LOT_OK;
 }
 
 lot_status lot_localise_compare(lot_localise_side base, lot_localise_side other, lot_check_result *result,
@@ -141,10 +148,10 @@ lot_status lot_localise_compare(lot_localise_side base, lot_localise_side other,
             .device = other.device, .against = base.device, .layer = layer, .compared = LOT_NULL_I64};
 
         if (base.device == other.device)
-            collect_layer(other.record, layer, &found);
+            status = collect_layer(other.record, layer, &found, error);
         else
             compare_layer(base.record, other.record, layer, &found);
-        if (found.differing > 0)
+        if (status == LOT_OK && found.differing > 0)
             status = append(result, &found, error);
     }
     return status;

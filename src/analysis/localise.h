@@ -6,7 +6,7 @@
 #include "core/verdict.h"
 
 /* For each group of the result the index of the GPU that its others are set against, in bases[group_count]:
- * the first that is ok, by archive and rank, else, where nobody is, the first. */
+ * the first that is ok, else, where nobody is, the first. */
 void lot_localise_bases(const lot_check_result *result, size_t *bases);
 
 /* True where the GPU's bits are in question: it is corrupt, or undecided. */

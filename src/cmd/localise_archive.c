@@ -10,46 +10,13 @@
 
 /* What is kept while the archives are gone through. */
 typedef struct search {
-    lot_check_result *result;
-    size_t *order;       /* indices of all devices, by archive and rank: as their records stand */
-    size_t *bases;       /* of each group */
-    bool *in_question;   /* of each group: somebody of it is set against its base */
-    lot_record *records; /* of each group: its base's, empty where it is not in question */
-    bool collecting;     /* the bases' records; else comparing with them */
-    size_t next;         /* in order */
+    lot_check_result *result; /* whose devices are in the order of their records */
+    size_t *bases;            /* of each group */
+    bool *in_question;        /* of each group: somebody of it is set against its base */
+    lot_record *records;      /* of each group: its base's, empty where it is not in question */
+    bool collecting;          /* the bases' records; else comparing with them */
+    size_t next;              /* device whose record comes next */
 } search;
-
-/* A device with what orders it. */
-typedef struct place {
-    size_t archive;
-    int64_t rank;
-    size_t device;
-} place;
-
-static int by_place(const void *a, const void *b)
-{
-    const place *one = a;
-    const place *other = b;
-
-    if (one->archive != other->archive)
-        return one->archive > other->archive ? 1 : -1;
-    return (one->rank > other->rank) - (one->rank < other->rank);
-}
-
-static bool sort_devices(const lot_check_result *result, size_t *order)
-{
-    place *places = malloc((result->device_count + 1) * sizeof *places);
-
-    if (places == NULL)
-        return false;
-    for (size_t i = 0; i < result->device_count; i++)
-        places[i] = (place){result->devices[i].archive, result->devices[i].rank, i};
-    qsort(places, result->device_count, sizeof *places, by_place);
-    for (size_t i = 0; i < result->device_count; i++)
-        order[i] = places[i].device;
-    free(places);
-    return true;
-}
 
 /* Whether the record's list of traces is there and not empty: a record of thousands of rows is not parsed in
  * vain. */
@@ -89,10 +56,10 @@ static lot_status compare(search *s, size_t device, const char *json, size_t siz
 static lot_status take(void *context, const char *json, size_t size, lot_error *error)
 {
     search *s = context;
-    const size_t device = s->next < s->result->device_count ? s->order[s->next++] : LOT_NO_DEVICE_INDEX;
+    const size_t device = s->next++;
     const lot_checked_device *d;
 
-    if (device == LOT_NO_DEVICE_INDEX)
+    if (device >= s->result->device_count)
         return lot_error_set(error, LOT_DAMAGED, "records", 0, "an archive has changed while it was read");
     d = &s->result->devices[device];
     if (s->collecting)
@@ -150,18 +117,15 @@ static lot_status localise(search *s, const char *const *paths, lot_error *error
 lot_status lot_localise_archives(const char *const *paths, lot_check_result *result, lot_error *error)
 {
     search s = {.result = result,
-                .order = calloc(result->device_count + 1, sizeof *s.order),
                 .bases = calloc(result->group_count + 1, sizeof *s.bases),
                 .in_question = calloc(result->group_count + 1, sizeof *s.in_question),
                 .records = calloc(result->group_count + 1, sizeof *s.records)};
     lot_status status;
 
-    if (s.order == NULL || s.bases == NULL || s.in_question == NULL || s.records == NULL ||
-        !sort_devices(result, s.order))
+    if (s.bases == NULL || s.in_question == NULL || s.records == NULL)
         status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory to find where GPUs differ");
     else
         status = localise(&s, paths, error);
-    free(s.order);
     free(s.bases);
     free(s.in_question);
     free(s.records);
