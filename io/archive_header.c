@@ -31,6 +31,7 @@ bool lot_archive_header_write(hid_t h5, const lot_run_header *header, const char
     const lot_fields *fields = lot_run_header_fields();
     const int64_t version = LOT_ARCHIVE_SCHEMA_VERSION;
     bool good = lot_h5_write_text(h5, "schema", LOT_ARCHIVE_SCHEMA) &&
+                lot_h5_write_text(h5, "description", LOT_ARCHIVE_DESCRIPTION) &&
                 lot_h5_write_scalar(h5, "schema_version", H5T_NATIVE_INT64, &version);
 
     for (size_t i = 0; good && i < fields->count; i++)

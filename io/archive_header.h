@@ -7,7 +7,7 @@
 
 #include "core/run.h"
 
-/* Writes schema, schema_version, the header's fields that are known, and tariff_json where it is not NULL.
+/* Writes schema, schema_version, description, the header's fields that are known, and tariff_json where it is not NULL.
  * False on failure, with HDF5's error stack still there. */
 bool lot_archive_header_write(hid_t h5, const lot_run_header *header, const char *tariff_json);
 

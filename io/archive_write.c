@@ -11,6 +11,9 @@
 #include "io/seal.h"
 
 /* What "not measured" looks like in each kind of column. */
+#define RECORDS_ARE                                                                                          \
+    "one JSON object a rank (" LOT_RECORD_SCHEMA                                                             \
+    ", UTF-8), as it was gathered; row i belongs to row i of /devices"
 #define NULL_CONVENTION "not measured: integers -1, floats NaN, strings empty, booleans -1"
 
 /* The file type of a column, or its type in memory; to be closed. */
@@ -301,7 +304,7 @@ static lot_status create_file(lot_archive_writer *writer, lot_error *error)
     writer->record_type = lot_h5_text_type(H5T_VARIABLE);
     writer->record_transfer = lot_h5_text_transfer();
     writer->records = create_dataset(writer->h5, "records", writer->record_type, RECORD_CHUNK, false);
-    if (writer->records < 0)
+    if (writer->records < 0 || !lot_h5_write_text(writer->records, "description", RECORDS_ARE))
         return write_error(error, writer, "H5Dcreate");
     return LOT_OK;
 }

@@ -57,11 +57,15 @@ void lot_columns_phase_telemetry(lot_columns *columns)
 
 void lot_columns_samples(lot_columns *columns)
 {
-    static const lot_field rank = {"rank",         "", "rank", LOT_KIND_I64, offsetof(lot_sample_row, rank),
+    static const lot_field rank = {"rank",
+                                   "",
+                                   "position of the rank in the run, from 0",
+                                   LOT_KIND_I64,
+                                   offsetof(lot_sample_row, rank),
                                    sizeof(int64_t)};
     static const lot_field seconds = {"seconds",
                                       "s",
-                                      "since the rank's start, as start_seconds",
+                                      "of the sample, since the rank's start, as start_seconds of /phases",
                                       LOT_KIND_F64,
                                       offsetof(lot_sample_row, sample.seconds),
                                       sizeof(double)};

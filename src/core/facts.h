@@ -17,7 +17,7 @@
     X(STR, uuid, 48, "", "GPU-... or MIG-...; for host a digest of machine and CPU set")                     \
     X(STR, mig_parent_uuid, 48, "", "UUID of the GPU that this MIG slice is part of")                        \
     X(STR, serial, 32, "", "board serial, where it may be read")                                             \
-    X(STR, compute_capability, 8, "", "major.minor")                                                         \
+    X(STR, compute_capability, 8, "", "CUDA compute capability, major.minor")                                \
     X(I64, multiprocessors, 0, "", "SMs of a GPU, CPUs bound for host")                                      \
     X(I64, threads, 0, "", "host threads that compute; host device only")                                    \
     X(I64, memory_bytes, 0, "By", "memory of the device as it reports it")                                   \
@@ -25,13 +25,13 @@
     X(STR, allocator, 40, "", "which allocator the memory counters belong to")                               \
     X(I64, granularity_bytes, 0, "By", "smallest step of allocated bytes, measured at start")                \
     X(I64, reserve_step_bytes, 0, "By", "reserved bytes after the smallest allocation, measured at start")   \
-    X(STR, driver_version, 32, "", "driver")                                                                 \
+    X(STR, driver_version, 32, "", "version of the driver")                                                  \
     X(STR, driver_api_version, 16, "", "CUDA version that the driver supports")                              \
     X(STR, runtime_version, 16, "", "CUDA runtime in use")                                                   \
     X(STR, library, 24, "", "matrix library")                                                                \
-    X(STR, library_version, 32, "", "its version")                                                           \
+    X(STR, library_version, 32, "", "version of the matrix library")                                         \
     X(STR, loading_mode, 8, "", "when kernels are loaded: lazy or eager")                                    \
-    X(STR, vbios_version, 32, "", "VBIOS")                                                                   \
+    X(STR, vbios_version, 32, "", "version of the VBIOS")                                                    \
     X(STR, compute_mode, 24, "", "default, prohibited or exclusive-process")                                 \
     X(BOOL, persistence_mode, 0, "", "driver persistence mode")                                              \
     X(BOOL, ecc_enabled, 0, "", "ECC mode in force")                                                         \
@@ -62,7 +62,8 @@ typedef struct lot_device_facts {
 /* How a linear layer is computed; fixed when it is planned, outside every timed span. */
 #define LOT_PLAN_FIELDS(X)                                                                                   \
     X(STR, algorithm, 160, "", "chosen algorithm, readable")                                                 \
-    X(STR, algorithm_bytes, 136, "", "the same as the library's bytes, hexadecimal, for one version of it")  \
+    X(STR, algorithm_bytes, 136, "",                                                                         \
+      "chosen algorithm as bytes of this version of the library, hexadecimal")                               \
     X(STR, arithmetic, 64, "", "what is multiplied and what is accumulated")                                 \
     X(I64, workspace_bytes, 0, "By", "workspace taken from the counted pool")                                \
     X(BOOL, activation_fused, 0, "", "GELU inside the same library call")                                    \
@@ -90,17 +91,22 @@ typedef struct lot_counters {
     X(F64, memory_temperature_celsius, 0, "Cel", "memory temperature")                                       \
     X(F64, power_watts, 0, "W", "power of the GPU; a one-second average on most models")                     \
     X(F64, energy_joules, 0, "J", "energy over the row, or since the sample before")                         \
-    X(I64, throttle_sw_power_cap_nanoseconds, 0, "ns", "time under the software power cap, likewise")        \
-    X(I64, throttle_sw_thermal_nanoseconds, 0, "ns", "time slowed by software for temperature, likewise")    \
-    X(I64, throttle_hw_thermal_nanoseconds, 0, "ns", "time slowed by hardware for temperature, likewise")    \
-    X(I64, throttle_hw_power_brake_nanoseconds, 0, "ns", "time under the power brake, likewise")             \
-    X(I64, throttle_sync_boost_nanoseconds, 0, "ns", "time held by a sync boost group, likewise")            \
+    X(I64, throttle_sw_power_cap_nanoseconds, 0, "ns",                                                       \
+      "time under the software power cap, over the row or since the sample before")                          \
+    X(I64, throttle_sw_thermal_nanoseconds, 0, "ns",                                                         \
+      "time slowed by software for temperature, over the row or since the sample before")                    \
+    X(I64, throttle_hw_thermal_nanoseconds, 0, "ns",                                                         \
+      "time slowed by hardware for temperature, over the row or since the sample before")                    \
+    X(I64, throttle_hw_power_brake_nanoseconds, 0, "ns",                                                     \
+      "time under the power brake, over the row or since the sample before")                                 \
+    X(I64, throttle_sync_boost_nanoseconds, 0, "ns",                                                         \
+      "time held by a sync boost group, over the row or since the sample before")                            \
     X(I64, clock_event_bits, 0, "",                                                                          \
       "clock event reasons at the end of the row or at the sample, a bit mask")                              \
     X(I64, pcie_generation, 0, "", "PCIe generation in use")                                                 \
     X(I64, pcie_width, 0, "", "PCIe width in use")                                                           \
-    X(I64, ecc_corrected, 0, "", "corrected memory errors, likewise")                                        \
-    X(I64, ecc_uncorrected, 0, "", "uncorrected memory errors, likewise")
+    X(I64, ecc_corrected, 0, "", "corrected memory errors, over the row or since the sample before")         \
+    X(I64, ecc_uncorrected, 0, "", "uncorrected memory errors, over the row or since the sample before")
 
 typedef struct lot_telemetry {
     LOT_FIELDS_DECLARE(LOT_TELEMETRY_FIELDS)

@@ -20,19 +20,19 @@
     X(I64, rank, 0, "", "position in the run, from 0")                                                       \
     X(I64, size, 0, "", "ranks launched")                                                                    \
     X(STR, run_id, 40, "", "same for all ranks of one run, different for every run")                         \
-    X(STR, continues_run_id, 40, "", "--continues: the run before this one in the same rental")              \
-    X(STR, label, 64, "", "--label")                                                                         \
+    X(STR, continues_run_id, 40, "", "the run before this one in the same rental (--continues)")             \
+    X(STR, label, 64, "", "words of the user, as given (--label)")                                           \
     X(STR, host, 64, "", "host name")                                                                        \
     X(I64, local_rank, 0, "", "position among the ranks on this host")                                       \
     X(I64, local_size, 0, "", "ranks on this host")                                                          \
     X(STR, launcher, 16, "", "who started the rank: mpirun, srun, mpi (another one) or none")                \
-    X(STR, device_spec, 96, "", "--device")                                                                  \
+    X(STR, device_spec, 96, "", "the device asked for (--device)")                                           \
     X(STR, binding_reason, 96, "", "why this rank took this device")                                         \
     X(STR, visible_devices, 128, "", "CUDA_VISIBLE_DEVICES as this rank saw it")                             \
     X(I64, visible_count, 0, "", "devices of the kind asked for that this rank could see")                   \
-    X(STR, slurm_job_id, 16, "", "SLURM_JOB_ID")                                                             \
-    X(STR, slurm_array_task, 16, "", "SLURM_ARRAY_TASK_ID")                                                  \
-    X(STR, slurm_step_id, 16, "", "SLURM_STEP_ID")                                                           \
+    X(STR, slurm_job_id, 16, "", "Slurm's SLURM_JOB_ID")                                                     \
+    X(STR, slurm_array_task, 16, "", "Slurm's SLURM_ARRAY_TASK_ID")                                          \
+    X(STR, slurm_step_id, 16, "", "Slurm's SLURM_STEP_ID")                                                   \
     X(I64, slurm_node_id, 0, "", "SLURM_NODEID, under srun only")                                            \
     X(I64, slurm_local_id, 0, "", "SLURM_LOCALID, under srun only")                                          \
     X(I64, slurm_restart_count, 0, "", "SLURM_RESTART_COUNT: times that the job was requeued")
@@ -42,7 +42,7 @@ typedef struct lot_identity {
 } lot_identity;
 
 #define LOT_ENVIRONMENT_FIELDS(X)                                                                            \
-    X(STR, tool_version, 24, "", "gpulot")                                                                   \
+    X(STR, tool_version, 24, "", "version of gpulot")                                                        \
     X(STR, mpi_library, 64, "", "MPI library in use; empty where none was started")                          \
     X(STR, hdf5_version, 16, "", "HDF5 library in use")                                                      \
     X(STR, os, 64, "", "operating system")                                                                   \
@@ -55,25 +55,26 @@ typedef struct lot_identity {
     X(STR, cpu_numa_nodes, 64, "", "NUMA nodes of the CPUs that this rank may run on while measuring")       \
     X(STR, memory_numa_nodes, 64, "", "NUMA nodes that this rank may take memory from")                      \
     X(I64, device_cpu_distance, 0, "", "largest NUMA distance of these CPUs to the device; 10: same node")   \
-    X(I64, device_memory_distance, 0, "", "smallest of this memory to the device; 10: same node")
+    X(I64, device_memory_distance, 0, "",                                                                    \
+      "smallest NUMA distance of this memory to the device; 10: same node")
 
 typedef struct lot_environment {
     LOT_FIELDS_DECLARE(LOT_ENVIRONMENT_FIELDS)
 } lot_environment;
 
 #define LOT_MODEL_FIELDS(X)                                                                                  \
-    X(I64, batch, 0, "", "--batch")                                                                          \
-    X(I64, context, 0, "", "--context")                                                                      \
-    X(I64, width, 0, "", "--width")                                                                          \
-    X(I64, hidden, 0, "", "--hidden")                                                                        \
-    X(STR, dtype, 12, "", "--dtype")                                                                         \
-    X(STR, gelu, 8, "", "--gelu")                                                                            \
-    X(STR, math, 8, "", "--math")                                                                            \
-    X(I64, seed, 0, "", "--seed")                                                                            \
+    X(I64, batch, 0, "", "sequences in one pass (--batch)")                                                  \
+    X(I64, context, 0, "", "positions in one sequence (--context)")                                          \
+    X(I64, width, 0, "", "features in and out (--width)")                                                    \
+    X(I64, hidden, 0, "", "features between the two layers (--hidden)")                                      \
+    X(STR, dtype, 12, "", "type of weights, input and output (--dtype)")                                     \
+    X(STR, gelu, 8, "", "form of GELU: erf or tanh (--gelu)")                                                \
+    X(STR, math, 8, "", "float32 products: ieee or tf32 (--math)")                                           \
+    X(I64, seed, 0, "", "seed of weights and input (--seed)")                                                \
     X(I64, generator, 0, "", "version of the definition of weights and inputs (docs/protocol.md)")           \
-    X(STR, generator_name, 24, "", "the random numbers behind them: generator and rounds")                   \
-    X(I64, warmup, 0, "", "--warmup")                                                                        \
-    X(I64, repeats, 0, "", "--repeats")                                                                      \
+    X(STR, generator_name, 24, "", "the random numbers of weights and inputs: generator and rounds")         \
+    X(I64, warmup, 0, "", "passes before the repeats (--warmup)")                                            \
+    X(I64, repeats, 0, "", "warm passes asked for, of each schedule (--repeats)")                            \
     X(I64, parameters, 0, "", "weights and biases")                                                          \
     X(I64, weight_bytes, 0, "By", "weights and biases in memory")                                            \
     X(I64, input_bytes, 0, "By", "the input [batch, context, width]")                                        \
@@ -106,9 +107,10 @@ typedef struct lot_verification {
     X(STR, failed_phase, 24, "", "phase or setup step in which the first error came")                        \
     X(STR, error_text, 256, "", "the first error in one line")                                               \
     X(I64, phase_rows, 0, "", "rows of this rank in /phases")                                                \
-    X(I64, warm_rows, 0, "", "of these, warm_forward rows")                                                  \
+    X(I64, warm_rows, 0, "", "warm_forward rows of this rank in /phases")                                    \
     X(F64, warm_median_seconds, 0, "s", "median host_seconds of warm_forward under the last schedule")       \
-    X(F64, warm_median_device_seconds, 0, "s", "the same of device_seconds")                                 \
+    X(F64, warm_median_device_seconds, 0, "s",                                                               \
+      "median device_seconds of warm_forward under the last schedule")                                       \
     X(F64, elapsed_seconds, 0, "s", "from the rank's start to its last row")
 
 typedef struct lot_outcome {
@@ -116,7 +118,7 @@ typedef struct lot_outcome {
 } lot_outcome;
 
 #define LOT_PHASE_FIELDS(X)                                                                                  \
-    X(I64, rank, 0, "", "rank")                                                                              \
+    X(I64, rank, 0, "", "position of the rank in the run, from 0")                                           \
     X(I64, row, 0, "", "position in the rank's rows, from 0")                                                \
     X(STR, phase, 16, "", "model_load, inputs, cold_forward, warmup, warm_forward or soak")                  \
     X(STR, schedule, 12, "", "together, solo or pairs")                                                      \
@@ -124,7 +126,8 @@ typedef struct lot_outcome {
     X(I64, passes, 0, "", "forward passes in this row; 0: model_load, inputs")                               \
     X(F64, start_seconds, 0, "s", "start of the row since the rank's start")                                 \
     X(F64, host_seconds, 0, "s", "host clock around the synchronised work, summed over the passes")          \
-    X(F64, device_seconds, 0, "s", "device clock around the work, likewise; null: the device has none")      \
+    X(F64, device_seconds, 0, "s",                                                                           \
+      "device clock around the work, summed over the passes; null: the device has none")                     \
     X(I64, allocated_start_bytes, 0, "By", "allocated from the pool before")                                 \
     X(I64, reserved_start_bytes, 0, "By", "reserved by the pool before; allocated is part of it")            \
     X(I64, allocated_end_bytes, 0, "By", "allocated after, the output still there")                          \
@@ -136,7 +139,7 @@ typedef struct lot_outcome {
     X(STR, digest, 17, "", "digest of the whole output; of the first deviating pass where there is one")     \
     X(I64, digests_differing, 0, "", "passes in this row whose digest is not the rank's first")              \
     X(I64, elements_differing, 0, "", "soak: elements of that pass's output that another pass's lacks")      \
-    X(I64, first_element_differing, 0, "", "soak: index of the first of them")                               \
+    X(I64, first_element_differing, 0, "", "soak: index of the first element that differs")                  \
     X(BOOL, finite, 0, "", "no NaN and no infinity in the output")
 
 typedef struct lot_phase {

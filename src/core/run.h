@@ -8,13 +8,20 @@
 #define LOT_ARCHIVE_SCHEMA         "gpulot.archive"
 #define LOT_ARCHIVE_SCHEMA_VERSION 1
 
+/* The root attribute `description`, for who has the file and nothing else. */
+#define LOT_ARCHIVE_DESCRIPTION                                                                              \
+    "Times and memory of a small synthetic network, Linear -> GELU -> Linear, that every rank ran on one "   \
+    "device on its own: not a language model, not training, not the value of a rented GPU. The attributes "  \
+    "units and descriptions of a table hold a text for each column, in column order, and null what stands "  \
+    "for not measured."
+
 /* Written as the archive's root attributes, beside `schema` and `schema_version`. */
 #define LOT_RUN_FIELDS(X)                                                                                    \
     X(STR, producer, 64, "", "program and version that wrote the archive")                                   \
     X(STR, created_utc, 32, "", "when the archive was begun")                                                \
     X(STR, run_id, 40, "", "same in every record of the run")                                                \
-    X(STR, continues_run_id, 40, "", "--continues: the run before this one in the same rental")              \
-    X(STR, label, 64, "", "--label")                                                                         \
+    X(STR, continues_run_id, 40, "", "the run before this one in the same rental (--continues)")             \
+    X(STR, label, 64, "", "words of the user, as given (--label)")                                           \
     X(I64, ranks, 0, "", "ranks launched; a rank that failed or was lost counts")                            \
     X(BOOL, complete, 0, "", "every rank handed in its record")                                              \
     X(BOOL, recovered, 0, "", "made by recover from what an interrupted run left")                           \

@@ -71,13 +71,17 @@ class Archive(unittest.TestCase):
             table = self.file[name]
             self.assertEqual(len(table.dtype.names), len(table.attrs["units"]))
             self.assertEqual(len(table.dtype.names), len(table.attrs["descriptions"]))
-            self.assertTrue(all(table.attrs["descriptions"]))
+            for text in table.attrs["descriptions"]:
+                self.assertRegex(text, r"\w+\W+\w")
+                self.assertNotRegex(text, r"likewise|^--|^its |^the same")
             units = dict(zip(table.dtype.names, table.attrs["units"]))
             for column, unit in units.items():
                 for ending, wanted in (("_bytes", "By"), ("_seconds", "s"), ("_watts", "W"), ("_mhz", "MHz")):
                     if column.endswith(ending) and not column.endswith("algorithm_bytes"):
                         self.assertEqual(wanted, unit, column)
             self.assertIn("NaN", table.attrs["null"])
+        self.assertIn("not a language model", self.file.attrs["description"])
+        self.assertIn("row i belongs to row i of /devices", self.file["records"].attrs["description"])
 
     def test_storage(self):
         for name in ("devices", "phases"):

@@ -119,6 +119,25 @@ static void test_tables(void **state)
     free(text);
 }
 
+/* Each meaning stands in the archive beside its column, where nobody has the row before it or the program's
+ * help. */
+static void test_meanings_stand_alone(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < TABLES; t++) {
+        lot_columns columns;
+
+        tables[t](&columns);
+        for (size_t i = 0; i < columns.count; i++) {
+            const char *help = columns.items[i].field->help;
+
+            if (strchr(help, ' ') == NULL || strncmp(help, "--", 2) == 0 || strncmp(help, "its ", 4) == 0 ||
+                strstr(help, "likewise") != NULL || strncmp(help, "the same", 8) == 0)
+                fail_msg("%s: '%s' says nothing by itself", columns.items[i].name, help);
+        }
+    }
+}
+
 static void test_sections_and_versions(void **state)
 {
     char *text = document();
@@ -184,6 +203,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_meanings_stand_alone),
         cmocka_unit_test(test_sections_and_versions),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_names),
