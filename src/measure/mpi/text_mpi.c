@@ -81,8 +81,10 @@ static lot_status ask(lot_comm *comm, int rank, lot_error *error)
     code = MPI_Irecv(slot->text, piece_of(length), MPI_BYTE, rank, LOT_MPI_DATA, comm->world, &slot->request);
     if (code == MPI_SUCCESS)
         code = MPI_Isend(&asked, 1, MPI_BYTE, rank, LOT_MPI_ASK, comm->world, &request);
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
+        slot->text = NULL; /* for another rank; the library may still write to the memory, which stays */
         return lot_mpi_unreachable(error, "MPI_Isend", rank, code);
+    }
     (void)MPI_Request_free(&request);
     return LOT_OK;
 }
