@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/options.h"
+#include "io/file_bytes.h"
 #include "io/record_json.h"
 #include "io/spool.h"
 
@@ -179,49 +180,29 @@ lot_status lot_spool_parse(const char *text, size_t size, int64_t rank, lot_reco
 
 /* ---- reading a folder ---- */
 
-/* All of an open file, to be freed; an empty text where it is none, or no regular one. */
-static lot_status read_open(int descriptor, const char *path, char **text, size_t *size, lot_error *error)
-{
-    struct stat info = {.st_size = 0};
-    const bool regular = descriptor >= 0 && fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode);
-    const size_t whole = regular ? (size_t)info.st_size : 0;
-    char *read = malloc(whole + 1);
-    size_t done = 0;
-    ssize_t got = 1;
-
-    if (read == NULL)
-        return no_memory(error);
-    while (done < whole && got > 0) {
-        got = pread(descriptor, read + done, whole - done, (off_t)done);
-        done += got > 0 ? (size_t)got : 0;
-    }
-    if (got < 0) {
-        const int reason = errno;
-
-        free(read);
-        return lot_error_errno(error, LOT_IO, "pread", reason, "%s could not be read", path);
-    }
-    *text = read;
-    *size = done;
-    return LOT_OK;
-}
-
 /* The text of a rank's file, to be freed; an empty one where it is missing or not a file. One that is there
  * and cannot be read is an error: its rank may not be called lost for that. */
 static lot_status read_file(const char *folder, int64_t rank, char **text, size_t *size, lot_error *error)
 {
     char *path = lot_spool_file(folder, rank);
-    int descriptor;
-    lot_status status;
+    struct stat info;
+    lot_status status = LOT_OK;
+    int file;
 
     if (path == NULL)
         return no_memory(error);
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    status = descriptor >= 0 || errno == ENOENT
-                 ? read_open(descriptor, path, text, size, error)
-                 : lot_error_errno(error, LOT_IO, "open", errno, "%s cannot be opened", path);
-    if (descriptor >= 0)
-        (void)close(descriptor);
+    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno != ENOENT) {
+        status = lot_error_errno(error, LOT_IO, "open", errno, "%s cannot be opened", path);
+    } else if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+        status = lot_file_read_open(file, path, SIZE_MAX / 4, text, size, error);
+    } else {
+        *size = 0;
+        *text = calloc(1, 1);
+        status = *text != NULL ? LOT_OK : no_memory(error);
+    }
+    if (file >= 0)
+        (void)close(file);
     free(path);
     return status;
 }
@@ -314,14 +295,20 @@ static lot_status list_folder(const char *folder, files *list, lot_error *error)
 {
     DIR *opened = opendir(folder);
     const size_t before = list->count;
+    const struct dirent *entry;
     lot_status status = LOT_OK;
 
     if (opened == NULL)
         return lot_error_errno(error, LOT_INPUT, "opendir", errno, "spool folder %s cannot be opened",
                                folder);
-    for (const struct dirent *entry; status == LOT_OK && (entry = readdir(opened)) != NULL;)
+    errno = 0;
+    while (status == LOT_OK && (entry = readdir(opened)) != NULL) {
         if (is_of_rank(entry->d_name))
             status = take_name(opened, folder, entry->d_name, list, error);
+        errno = 0;
+    }
+    if (status == LOT_OK && errno != 0)
+        status = lot_error_errno(error, LOT_IO, "readdir", errno, "spool folder %s cannot be read", folder);
     (void)closedir(opened);
     if (status == LOT_OK && list->count == before)
         return lot_error_set(error, LOT_INPUT, "spool", 0, "%s holds no rank's file (rank-N.jsonl)", folder);
