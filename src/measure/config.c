@@ -280,9 +280,15 @@ uint64_t lot_measure_config_digest(const lot_measure_config *config)
     uint64_t digest = 0xCBF29CE484222325u;
     lot_setting setting;
 
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (lot_option_setting(&options[i], config, &setting))
-            digest = mix(digest, &setting, sizeof setting);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        const void *at = (const char *)config + options[i].offset;
+
+        if (!lot_option_setting(&options[i], config, &setting))
+            continue;
+        digest = mix(digest, &setting, sizeof setting);
+        if (options[i].kind == LOT_OPTION_TEXT) /* the whole of it: a setting's text may be cut */
+            digest = mix(digest, *(const char *const *)at, strlen(*(const char *const *)at));
+    }
     return digest;
 }
 
