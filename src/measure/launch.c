@@ -100,6 +100,8 @@ static int tasks_on_node(const char *list, int node)
         int64_t tasks = 0;
         int64_t times = 1;
 
+        if (*list < '0' || *list > '9')
+            return -1;
         for (; *list >= '0' && *list <= '9' && tasks < INT32_MAX; list++)
             tasks = 10 * tasks + (*list - '0');
         if (strncmp(list, "(x", 2) == 0) {

@@ -158,6 +158,39 @@ static void test_damaged_values(void **state)
     assert_int_equal(launch.local_rank, 0);
 }
 
+/* What srun says of the tasks of a node, where it can be read; else MPI is asked. */
+static void test_tasks_of_a_node(void **state)
+{
+    static const struct {
+        char *tasks, *node;
+        int expected;
+    } cases[] = {
+        {"SLURM_STEP_TASKS_PER_NODE=4", "SLURM_NODEID=0", 4},
+        {"SLURM_STEP_TASKS_PER_NODE=4(x2),1", "SLURM_NODEID=1", 4},
+        {"SLURM_STEP_TASKS_PER_NODE=4(x2),1", "SLURM_NODEID=2", 1},
+        {"SLURM_STEP_TASKS_PER_NODE=4(x2),1", "SLURM_NODEID=3", -1},
+        {"SLURM_STEP_TASKS_PER_NODE=", "SLURM_NODEID=0", -1},
+        {"SLURM_STEP_TASKS_PER_NODE=four", "SLURM_NODEID=0", -1},
+        {"SLURM_STEP_TASKS_PER_NODE=4,,2", "SLURM_NODEID=1", -1},
+        {"SLURM_STEP_TASKS_PER_NODE=4(x2", "SLURM_NODEID=0", -1},
+        {"SLURM_STEP_TASKS_PER_NODE=99999999999", "SLURM_NODEID=0", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        recording from = {.lines = {"SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_PROCID=0", "SLURM_NTASKS=9",
+                                    "PMIX_RANK=0", cases[i].tasks, cases[i].node},
+                          .count = 7};
+        lot_launch launch;
+        lot_error error;
+
+        assert_int_equal(lot_launch_read(look_up, &from, &launch, &error), LOT_OK);
+        assert_string_equal(launch.launcher, "srun");
+        if (launch.local_size != cases[i].expected)
+            fail_msg("%s, %s: %d", cases[i].tasks, cases[i].node, launch.local_size);
+    }
+}
+
 static void test_identity_takes_the_launch(void **state)
 {
     recording from;
@@ -185,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_environments),
         cmocka_unit_test(test_damaged_values),
+        cmocka_unit_test(test_tasks_of_a_node),
         cmocka_unit_test(test_identity_takes_the_launch),
     };
 
