@@ -28,26 +28,16 @@ static double *sorted(const double *values, size_t count)
     return copy;
 }
 
-double lot_stats_quantile(const double *values, size_t count, double p)
+double lot_stats_median(const double *values, size_t count)
 {
     double *order = sorted(values, count);
-    double h, result;
-    size_t below;
+    double middle;
 
     if (order == NULL)
         return NAN;
-    h = (double)(count - 1) * p;
-    below = (size_t)h;
-    result = order[below];
-    if (below + 1 < count)
-        result += (h - (double)below) * (order[below + 1] - order[below]);
+    middle = 0.5 * (order[(count - 1) / 2] + order[count / 2]);
     free(order);
-    return result;
-}
-
-double lot_stats_median(const double *values, size_t count)
-{
-    return lot_stats_quantile(values, count, 0.5);
+    return middle;
 }
 
 double lot_stats_mad(const double *values, size_t count)
