@@ -208,6 +208,8 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
             *error = verdict;
         status = status == LOT_OK ? verdict.status : status;
     }
+    if (m->archived)
+        lot_progress_archived(&m->progress, m->config.output);
     lot_progress_end(&m->progress);
     lot_keeping_end(m, status);
     return status;

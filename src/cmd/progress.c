@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/count.h"
 #include "core/units.h"
 #include "measure/protocol.h"
 
@@ -77,6 +78,16 @@ void lot_progress_note(const lot_progress *progress, const char *spool_folder, c
         lot_progress_recovery("gpulot: if this run dies", spool_folder, output);
 }
 
+/* Takes the line off the terminal. */
+static void clear(lot_progress *progress)
+{
+    if (!progress->terminal || progress->width == 0)
+        return;
+    (void)fprintf(stderr, "\r%*s\r", progress->width, "");
+    (void)fflush(stderr);
+    progress->width = 0;
+}
+
 void lot_progress_stage(lot_progress *progress, const char *stage, int number, int64_t total)
 {
     const double now = lot_clock_seconds();
@@ -95,8 +106,21 @@ void lot_progress_stage(lot_progress *progress, const char *stage, int number, i
         return;
     }
     lot_unit_print_seconds(elapsed, sizeof elapsed, now - progress->began_seconds);
-    (void)fprintf(stderr, "gpulot: %s, %d rank%s, %s elapsed\n", stage, progress->ranks,
-                  progress->ranks == 1 ? "" : "s", elapsed);
+    (void)fprintf(stderr, "gpulot: %s, %s, %s elapsed\n", stage, lot_count(progress->ranks, "rank").text,
+                  elapsed);
+}
+
+void lot_progress_archived(lot_progress *progress, const char *output)
+{
+    char elapsed[32];
+
+    if (!progress->enabled)
+        return;
+    clear(progress);
+    lot_unit_print_seconds(elapsed, sizeof elapsed, lot_clock_seconds() - progress->began_seconds);
+    (void)fputs("gpulot: made ", stderr);
+    print_word(stderr, output);
+    (void)fprintf(stderr, ", %s, %s elapsed\n", lot_count(progress->ranks, "rank").text, elapsed);
 }
 
 void lot_progress_step(lot_progress *progress)
@@ -260,11 +284,8 @@ void lot_progress_show(void *context)
 
 void lot_progress_end(lot_progress *progress)
 {
-    if (progress->enabled && progress->terminal && progress->width > 0) {
-        (void)fprintf(stderr, "\r%*s\r", progress->width, "");
-        (void)fflush(stderr);
-        progress->width = 0;
-    }
+    if (progress->enabled)
+        clear(progress);
     progress->enabled = 0;
     free(progress->news);
     progress->news = NULL;

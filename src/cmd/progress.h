@@ -46,6 +46,9 @@ void lot_progress_step(lot_progress *progress);
  * lot_progress, so that a waiting loop can call it. */
 void lot_progress_show(void *context);
 
+/* Says that the archive is made, which is the last that a run says where all is well. */
+void lot_progress_archived(lot_progress *progress, const char *output);
+
 /* Ends the showing: clears the line, so that a message can be printed, and frees what was taken. */
 void lot_progress_end(lot_progress *progress);
 

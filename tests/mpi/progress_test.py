@@ -44,10 +44,11 @@ class Progress(RanksTest):
         self.assertIn("\r", text)
         self.assertIn("soak", text)
         self.assertIn("\033[36m", text)
-        self.assertEqual(text.count("\n"), 1, "the note on recovering, and no other whole line")
+        self.assertEqual(text.count("\n"), 2, "the note on recovering, what was made, and no other whole line")
+        self.assertRegex(text, rf"\rgpulot: made {self.output}, 1 rank, \S+ \S+ elapsed\s+\Z")
 
     def test_the_line_fits_the_terminal(self):
-        _, *drawn = self.on_terminal(columns=20, NO_COLOR="1").split("\r")
+        _, *drawn = self.on_terminal(columns=20, NO_COLOR="1").split("\rgpulot: made")[0].split("\r")
         self.assertTrue(all(len(line) < 20 for line in drawn if not line.startswith("\n")), drawn)
         self.assertTrue(any(line.startswith("soak") for line in drawn), drawn)
 
@@ -61,7 +62,8 @@ class Progress(RanksTest):
 
     def test_elsewhere_plain_lines(self):
         _, _, err = self.alone("measure", *SMALL, "--output", self.output)
-        note, *stages = err.splitlines()
+        note, *stages, made = err.splitlines()
+        self.assertRegex(made, rf"^gpulot: made {self.output}, 1 rank, \S+ \S+ elapsed$")
         self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
         began = [line for line in stages if re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line)]
         self.assertGreaterEqual(len(began), 5)
