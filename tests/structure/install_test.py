@@ -94,6 +94,7 @@ class Installed(unittest.TestCase):
         needs = quiet("dpkg-deb", "--field", package, "Depends")
         self.assertIn("libc6", needs)
         self.assertIn("libopenmpi", needs)
+        self.assertIn("openmpi-bin", quiet("dpkg-deb", "--field", package, "Recommends"))
         if "show" in commands():
             self.assertIn("libhdf5", needs)
         quiet("dpkg-deb", "--extract", package, self.folder / "unpacked")
