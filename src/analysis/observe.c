@@ -409,20 +409,6 @@ lot_status lot_observed_add(lot_observed_run *observed, const lot_record_head *h
     return status;
 }
 
-lot_status lot_observed_from_run(lot_observed_run *observed, const lot_run *run, lot_error *error)
-{
-    lot_status status = LOT_OK;
-
-    observed->header = run->header;
-    for (size_t i = 0; status == LOT_OK && i < run->device_count; i++) {
-        const size_t first = run->first_phase[i];
-
-        status = lot_observed_add(observed, &run->devices[i], &run->phases[first],
-                                  run->first_phase[i + 1] - first, error);
-    }
-    return status;
-}
-
 void lot_observed_free(lot_observed_run *observed)
 {
     for (size_t i = 0; i < observed->count; i++)

@@ -111,9 +111,6 @@ void lot_observed_init(lot_observed_run *observed);
 lot_status lot_observed_add(lot_observed_run *observed, const lot_record_head *head, const lot_phase *rows,
                             size_t count, lot_error *error);
 
-/* Header and all ranks of a run that is in memory; begin with an empty *observed. */
-lot_status lot_observed_from_run(lot_observed_run *observed, const lot_run *run, lot_error *error);
-
 void lot_observed_free(lot_observed_run *observed);
 
 /* What must hold of runs that are looked at together: LOT_INPUT where one is given twice, or one was made

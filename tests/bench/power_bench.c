@@ -197,11 +197,10 @@ static void measure(line *l)
     for (long r = 0; r < l->rentals; r++) {
         double detectable, unused;
         lot_observed_run observed;
-        lot_error error;
 
         synthetic_run_draw(&run, &random, SECONDS, l->spread, NOISE);
         lot_observed_init(&observed);
-        must(lot_observed_from_run(&observed, &run, &error), &error);
+        synthetic_run_observe(&run, &observed);
         count_case(l, &run, &observed, SLOW_8, 0.08, &unused);
         count_case(l, &run, &observed, SLOW_5, 0.05, &unused);
         count_case(l, &run, &observed, HONEST, 0, &detectable);

@@ -29,7 +29,7 @@ static inline void check_with(const lot_run *run, const lot_check_options *optio
     lot_error error;
 
     lot_observed_init(&observed);
-    assert_int_equal(LOT_OK, lot_observed_from_run(&observed, run, &error));
+    synthetic_run_observe(run, &observed);
     assert_int_equal(LOT_OK, lot_check(&observed, 1, options, result, &error));
     lot_observed_free(&observed);
 }

@@ -41,7 +41,7 @@ static inline lot_baseline baseline_of(const lot_run *runs, size_t count)
     assert_non_null(observed);
     for (size_t i = 0; i < count; i++) {
         observed[i].keep_repeats = true;
-        assert_int_equal(LOT_OK, lot_observed_from_run(&observed[i], &runs[i], &error));
+        synthetic_run_observe(&runs[i], &observed[i]);
     }
     assert_int_equal(LOT_OK, lot_baseline_make(observed, count, &made, &error));
     for (size_t i = 0; i < count; i++)

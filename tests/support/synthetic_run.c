@@ -264,3 +264,16 @@ void synthetic_run_permute(lot_run *run, const size_t *order, int keep_numbers)
     if (lot_run_index(run, &error) != LOT_OK)
         abort();
 }
+
+void synthetic_run_observe(const lot_run *run, lot_observed_run *observed)
+{
+    observed->header = run->header;
+    for (size_t i = 0; i < run->device_count; i++) {
+        const size_t first = run->first_phase[i];
+        lot_error error;
+
+        if (lot_observed_add(observed, &run->devices[i], &run->phases[first], run->first_phase[i + 1] - first,
+                             &error) != LOT_OK)
+            abort();
+    }
+}

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/observe.h"
 #include "core/run.h"
 
 /* Random numbers that are the same everywhere: splitmix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
@@ -38,6 +39,9 @@ lot_phase *synthetic_run_warm(lot_run *run, size_t gpu, size_t k);
 
 /* Appends `count` rows to one GPU, copies of its last warm row with that phase and schedule. */
 void synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const char *schedule, size_t count);
+
+/* Header and all ranks of the run, reduced; begin with an empty *observed, free it with lot_observed_free. */
+void synthetic_run_observe(const lot_run *run, lot_observed_run *observed);
 
 /* Brings the ranks into another order: rank i of the result is `order[i]` of before, with its rows and with
  * its number where `keep_numbers` (the run then is not in rank order, which only a test does). */

@@ -17,7 +17,6 @@ static void against(lot_run *run, size_t earlier_gpus, const char *digest, const
     lot_check_options options = plain;
     lot_observed_run earlier;
     lot_check_result r;
-    lot_error error;
     lot_run before;
 
     synthetic_run_make(&before, earlier_gpus, 5, 0.02, 1);
@@ -25,7 +24,7 @@ static void against(lot_run *run, size_t earlier_gpus, const char *digest, const
     for (size_t i = 0; i < earlier_gpus; i++)
         set_digest(&before, i, digest);
     lot_observed_init(&earlier);
-    assert_int_equal(LOT_OK, lot_observed_from_run(&earlier, &before, &error));
+    synthetic_run_observe(&before, &earlier);
     options.against = &earlier;
     check_with(run, &options, &r);
     for (size_t i = 0; i < run->device_count; i++)
@@ -108,8 +107,8 @@ static void simulator_against_real(void **state)
     four(&run);
     lot_observed_init(&one);
     lot_observed_init(&other);
-    assert_int_equal(LOT_OK, lot_observed_from_run(&one, &run, &error));
-    assert_int_equal(LOT_OK, lot_observed_from_run(&other, &run, &error));
+    synthetic_run_observe(&run, &one);
+    synthetic_run_observe(&run, &other);
     other.header.simulated = 1;
     options.against = &other;
     assert_int_equal(LOT_INPUT, lot_check(&one, 1, &options, &r, &error));
@@ -129,7 +128,6 @@ static void another_generator(void **state)
     lot_check_options options = plain;
     lot_observed_run earlier;
     lot_check_result r;
-    lot_error error;
     lot_run run, before;
 
     (void)state;
@@ -142,7 +140,7 @@ static void another_generator(void **state)
         set_digest(&before, i, OTHER);
     }
     lot_observed_init(&earlier);
-    assert_int_equal(LOT_OK, lot_observed_from_run(&earlier, &before, &error));
+    synthetic_run_observe(&before, &earlier);
     options.against = &earlier;
     check_with(&run, &options, &r);
     for (int64_t i = 0; i < 4; i++) {
