@@ -10,12 +10,8 @@
 
 typedef struct lot_archive_writer lot_archive_writer;
 
-/* Says whether an archive could be made at `path`: LOT_OUTPUT where something is there already, the folder is
- * missing or not writable, or the path is a folder. Leaves nothing behind. */
-lot_status lot_archive_check_output(const char *path, lot_error *error);
-
 /* Begins an archive that will appear at `path`. It is written under another name in the same folder; nothing
- * stands at `path` before finish. */
+ * stands at `path` before finish (io/atomic_file.h). LOT_OUTPUT, LOT_IO, LOT_MEMORY. */
 lot_status lot_archive_create(const char *path, lot_archive_writer **writer, lot_error *error);
 
 /* Appends one rank's record with the JSON text it was gathered as. Ranks come in ascending order. Memory held

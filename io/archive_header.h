@@ -7,8 +7,8 @@
 
 #include "core/run.h"
 
-/* Writes schema, schema_version, description, the header's fields that are known, and tariff_json where it is not NULL.
- * False on failure, with HDF5's error stack still there. */
+/* Writes schema, schema_version, description, the header's fields that are known, and tariff_json where it is
+ * not NULL. False on failure, with HDF5's error stack still there. */
 bool lot_archive_header_write(hid_t h5, const lot_run_header *header, const char *tariff_json);
 
 /* LOT_SCHEMA where an open file is not an archive of ours or is of a newer version; LOT_DAMAGED where its

@@ -204,7 +204,7 @@ static lot_status read_record(const lot_archive_table *table, hsize_t index, rec
     return status;
 }
 
-/* Opens /records; close_source in every case. */
+/* Opens /records; lot_archive_table_close in every case. */
 static lot_status open_records(lot_archive_table *table, const char *path, hid_t h5, lot_error *error)
 {
     hid_t type;

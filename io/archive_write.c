@@ -279,11 +279,6 @@ void lot_archive_abandon(lot_archive_writer *writer)
     release(writer);
 }
 
-lot_status lot_archive_check_output(const char *path, lot_error *error)
-{
-    return lot_atomic_check(path, error);
-}
-
 static lot_status create_file(lot_archive_writer *writer, lot_error *error)
 {
     const hid_t list = lot_h5_access_list();

@@ -7,13 +7,14 @@
 
 /* ---- fields ---- */
 
-static void write_field(lot_json_text *text, const lot_field *field, const char *at)
+void lot_json_field(lot_json_text *text, const lot_field *field, const void *record)
 {
+    const char *at = (const char *)record + field->offset;
     int64_t integer;
     double number;
 
     lot_json_key(text, field->name);
-    if (field->kind != LOT_KIND_F64 && lot_field_is_null(field, at - field->offset)) {
+    if (field->kind != LOT_KIND_F64 && lot_field_is_null(field, record)) {
         lot_json_null(text);
         return;
     }
@@ -35,16 +36,16 @@ static void write_field(lot_json_text *text, const lot_field *field, const char 
     }
 }
 
-void lot_json_fields(lot_json_text *text, const lot_fields *fields, const void *base)
+static void write_fields(lot_json_text *text, const lot_fields *fields, const void *base)
 {
     for (size_t i = 0; i < fields->count; i++)
-        write_field(text, &fields->fields[i], (const char *)base + fields->offset + fields->fields[i].offset);
+        lot_json_field(text, &fields->fields[i], (const char *)base + fields->offset);
 }
 
 void lot_json_object(lot_json_text *text, const lot_fields *fields, const void *base)
 {
     lot_json_open(text, '{');
-    lot_json_fields(text, fields, base);
+    write_fields(text, fields, base);
     lot_json_close(text, '}');
 }
 
@@ -99,7 +100,7 @@ static void write_phase(lot_json_text *text, const void *item)
     const lot_phase *phase = item;
 
     lot_json_open(text, '{');
-    lot_json_fields(text, lot_phase_fields(), phase);
+    write_fields(text, lot_phase_fields(), phase);
     lot_json_key(text, "telemetry");
     if (lot_telemetry_is_null(&phase->telemetry))
         lot_json_null(text);
@@ -115,7 +116,7 @@ static void write_sample(lot_json_text *text, const void *item)
 
     lot_json_open(text, '{');
     lot_json_member_number(text, "seconds", sample->seconds);
-    lot_json_fields(text, &fields, sample);
+    write_fields(text, &fields, sample);
     lot_json_close(text, '}');
 }
 
@@ -124,7 +125,7 @@ static void write_trace(lot_json_text *text, const void *item)
     const lot_trace *trace = item;
 
     lot_json_open(text, '{');
-    lot_json_fields(text, lot_record_lists[LOT_LIST_TRACES].fields, trace);
+    write_fields(text, lot_record_lists[LOT_LIST_TRACES].fields, trace);
     lot_json_member_text(text, "bits", trace->bits);
     lot_json_close(text, '}');
 }

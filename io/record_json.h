@@ -26,8 +26,9 @@ void lot_record_json_phase(const lot_phase *phase, lot_json_text *text);
 lot_status lot_record_json_read_head(const char *json, size_t size, lot_record *record, lot_error *error);
 lot_status lot_record_json_read_phase(const char *json, size_t size, lot_record *record, lot_error *error);
 
-/* The fields of one struct as an object's members, or as a whole object: for other JSON results. */
-void lot_json_fields(lot_json_text *text, const lot_fields *fields, const void *base);
+/* For other JSON results: one field of a struct as an object's member, null where it is not measured, and all
+ * fields of the struct that lies in `base` as an object. */
+void lot_json_field(lot_json_text *text, const lot_field *field, const void *record);
 void lot_json_object(lot_json_text *text, const lot_fields *fields, const void *base);
 
 #endif

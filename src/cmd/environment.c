@@ -7,6 +7,7 @@
 #include "gpu/loader.h"
 #include "io/archive_h5.h"
 #include "io/json_text.h"
+#include "io/record_json.h"
 #include "measure/bind.h"
 #include "measure/comm.h"
 #include "measure/host.h"
@@ -29,41 +30,16 @@ static const lot_option options[] = {
      .help = "accepted for likeness with other commands: the answer is always JSON"},
 };
 
-static void field_member(lot_json_text *json, const lot_field *field, const void *record)
-{
-    const char *at = (const char *)record + field->offset;
-
-    lot_json_key(json, field->name);
-    if (lot_field_is_null(field, record)) {
-        lot_json_null(json);
-        return;
-    }
-    switch (field->kind) {
-    case LOT_KIND_I64:
-        lot_json_integer(json, *(const int64_t *)(const void *)at);
-        break;
-    case LOT_KIND_F64:
-        lot_json_number(json, *(const double *)(const void *)at);
-        break;
-    case LOT_KIND_STR:
-        lot_json_string(json, at);
-        break;
-    case LOT_KIND_BOOL:
-        lot_json_bool(json, *(const int8_t *)at == 1);
-        break;
-    }
-}
-
-/* All fields of one of the record's sections that are known; `record` is where the section's struct lies. */
-static void section_members(lot_json_text *json, const char *section, const void *record, bool nulls)
+/* The fields of one of the record's sections that are known; `record` is where the section's struct lies. */
+static void section_members(lot_json_text *json, const char *section, const void *record)
 {
     size_t count;
     const lot_fields *sections = lot_record_sections(&count);
 
     for (size_t i = 0; i < count; i++)
         for (size_t f = 0; strcmp(sections[i].name, section) == 0 && f < sections[i].count; f++)
-            if (nulls || !lot_field_is_null(&sections[i].fields[f], record))
-                field_member(json, &sections[i].fields[f], record);
+            if (!lot_field_is_null(&sections[i].fields[f], record))
+                lot_json_field(json, &sections[i].fields[f], record);
 }
 
 static void write_mpi(lot_json_text *json)
@@ -94,7 +70,7 @@ static void write_host(lot_json_text *json, const lot_environment *environment)
     lot_json_open(json, '{');
     lot_json_member_text(json, "name", host);
     lot_json_member_text(json, "cpu_list", cpus);
-    section_members(json, "environment", environment, false);
+    section_members(json, "environment", environment);
     lot_json_close(json, '}');
 }
 
@@ -126,7 +102,7 @@ static void write_devices(lot_json_text *json, const lot_device_list *list, cons
         lot_json_open(json, '[');
         for (size_t i = 0; i < list->count; i++) {
             lot_json_open(json, '{');
-            section_members(json, "device", &list->devices[i], false);
+            section_members(json, "device", &list->devices[i]);
             lot_json_close(json, '}');
         }
         lot_json_close(json, ']');

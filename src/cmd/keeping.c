@@ -8,6 +8,7 @@
 #include "cmd/measurement.h"
 #include "core/clock.h"
 #include "io/archive_h5.h"
+#include "io/atomic_file.h"
 #include "io/record_json.h"
 #include "measure/host.h"
 
@@ -106,7 +107,7 @@ lot_status lot_keeping_begin(lot_measurement *m, lot_error *error)
         status = open_spool(m, error);
     /* The folder of the progress may be in the archive's place. */
     if (status == LOT_OK && m->team.facts.rank == 0)
-        status = lot_archive_check_output(m->config.output, error);
+        status = lot_atomic_check(m->config.output, error);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "gpu/loader.h"
 #include "io/archive_h5.h"
+#include "io/atomic_file.h"
 #include "measure/bind.h"
 #include "measure/host.h"
 
@@ -301,7 +302,7 @@ static lot_status run(const void *options, lot_error *error)
         if (own.status == LOT_OK && !m->opened)
             (void)open_device(m, &own);
         if (own.status == LOT_OK && m->team.facts.rank == 0)
-            (void)lot_archive_check_output(m->config.output, &own);
+            (void)lot_atomic_check(m->config.output, &own);
         status = measure_together(m, &own, error);
     }
     status = leave(m, status, status != LOT_TIMEOUT, error);
