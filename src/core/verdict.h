@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(code, name, meaning). A GPU may have several; one without any is ok. */
+/* X(code, name, meaning), what weighs most first. A GPU may have several; one without any is ok. */
 #define LOT_VERDICT_LIST(X)                                                                                  \
     X(LOT_VERDICT_LOST, "lost", "its rank ended without a record of its end")                                \
     X(LOT_VERDICT_FAILED, "failed", "a phase or the device failed")                                          \
-    X(LOT_VERDICT_NOT_MEASURED, "not-measured", "something that a verdict needs was not measured")           \
     X(LOT_VERDICT_CORRUPT, "corrupt", "it computed a wrong result")                                          \
     X(LOT_VERDICT_SLOW, "slow", "slower than honest GPUs of its kind are")                                   \
     X(LOT_VERDICT_THROTTLED, "throttled", "slowed by temperature, hardware or the power brake")              \
     X(LOT_VERDICT_UNSTABLE, "unstable", "its repeats drift or fall into two clusters")                       \
     X(LOT_VERDICT_MISCONFIGURED, "misconfigured", "not set up like the others, or not as it must be")        \
+    X(LOT_VERDICT_NOT_MEASURED, "not-measured", "something that a verdict needs was not measured")           \
     X(LOT_VERDICT_UNDECIDED, "undecided", "the evidence does not say whether it is good")
 
 typedef enum lot_verdict {
