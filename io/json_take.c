@@ -1,9 +1,9 @@
 #include "io/json_take.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/options.h"
 #include "io/json_read.h"
 
 /* JSON as RFC 8259 has it. cJSON takes more: a text is cut at its U+0000, a byte order mark is passed over.
@@ -67,8 +67,6 @@ bool lot_json_take_integer(const cJSON *object, const char *name, int64_t *value
 {
     const double exact_most = 9007199254740992.0; /* 2^53 */
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
-    const char *digits;
-    long long parsed;
 
     if (cJSON_IsNumber(member)) {
         const double number = member->valuedouble;
@@ -78,13 +76,6 @@ bool lot_json_take_integer(const cJSON *object, const char *name, int64_t *value
         *value = (int64_t)number;
         return true;
     }
-    if (!cJSON_IsString(member))
-        return false;
-    digits = member->valuestring;
-    errno = 0;
-    parsed = strtoll(digits, NULL, 10);
-    if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0' || errno != 0)
-        return false;
-    *value = parsed;
-    return true;
+    return cJSON_IsString(member) && member->valuestring[0] != '-' &&
+           lot_parse_integer(member->valuestring, value);
 }

@@ -142,11 +142,8 @@ static lot_status check_rows(const row_printer *printer, lot_error *error)
 {
     const export_config *config = printer->config;
     const lot_run *run = printer->run;
-    bool found = config->rank < 0;
 
-    for (size_t i = 0; i < run->device_count && !found; i++)
-        found = run->devices[i].identity.rank == config->rank;
-    if (!found)
+    if (config->rank >= 0 && lot_run_device(run, config->rank) == NULL)
         return lot_error_set(error, LOT_USAGE, "--rank", 0, "%s has no rank %lld", config->file,
                              (long long)config->rank);
     if (config->append_to != NULL && run->header.simulated == 1)

@@ -48,28 +48,18 @@ static void add_finding(void *context, const char *finding, const char *path, co
     lot_json_text *text = context;
 
     lot_json_open(text, '{');
-    lot_json_key(text, "finding");
-    lot_json_string(text, finding);
-    lot_json_key(text, "path");
-    lot_json_string(text, path);
-    lot_json_key(text, "detail");
-    if (detail[0] != '\0')
-        lot_json_string(text, detail);
-    else
-        lot_json_null(text);
+    lot_json_member_text(text, "finding", finding);
+    lot_json_member_text(text, "path", path);
+    lot_json_member_text(text, "detail", detail);
     lot_json_close(text, '}');
 }
 
 static void add_summary(lot_json_text *text, const char *folder, const lot_manifest_summary *summary)
 {
-    lot_json_key(text, "folder");
-    lot_json_string(text, folder);
-    lot_json_key(text, "files");
-    lot_json_integer(text, summary->files);
-    lot_json_key(text, "bytes");
-    lot_json_integer(text, summary->bytes);
-    lot_json_key(text, "manifest_sha256");
-    lot_json_string(text, summary->sha256);
+    lot_json_member_text(text, "folder", folder);
+    lot_json_member_integer(text, "files", summary->files);
+    lot_json_member_integer(text, "bytes", summary->bytes);
+    lot_json_member_text(text, "manifest_sha256", summary->sha256);
 }
 
 static lot_status create(const manifest_config *config, lot_error *error)
