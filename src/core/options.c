@@ -50,7 +50,7 @@ bool lot_parse_number(const char *text, double *value)
     return true;
 }
 
-bool lot_parse_duration(const char *text, double *seconds)
+static bool parse_duration(const char *text, double *seconds)
 {
     static const struct {
         const char *suffix;
@@ -149,7 +149,7 @@ static lot_status store_duration(const lot_option *option, const char *value, vo
     char allowed[96];
     double parsed;
 
-    if (lot_parse_duration(value, &parsed) && parsed > 0 && parsed <= (double)option->most) {
+    if (parse_duration(value, &parsed) && parsed > 0 && parsed <= (double)option->most) {
         *(double *)at = parsed;
         return LOT_OK;
     }

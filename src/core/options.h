@@ -81,10 +81,11 @@ void lot_options_help(const lot_option *options, size_t count, FILE *out);
 bool lot_option_setting(const lot_option *option, const void *config, lot_setting *setting);
 
 /* Whole-text parsers, for use outside tables too. Each returns false and leaves *value alone where the text
- * is not exactly such a value. Integers are decimal, without sign '+', blanks or leading zeros allowed. */
+ * is not exactly such a value: decimal digits, behind a '-' where there is one, without '+' and blanks; a
+ * decimal number, or one with '%' behind it, which is divided by 100. */
 bool lot_parse_integer(const char *text, int64_t *value);
 bool lot_parse_number(const char *text, double *value);
-bool lot_parse_duration(const char *text, double *seconds);
+
 /* The index of `text` in "a|b|c". */
 bool lot_parse_choice(const char *text, const char *choices, int *index);
 

@@ -22,7 +22,7 @@ double lot_unit_in(double value, lot_unit unit)
     return value / rows[unit].divisor;
 }
 
-/* The first of `first..last` (largest to smallest by `step`) that the value fills. */
+/* The largest of a run of units in which the value is at least 1, else the smallest. */
 static lot_unit fitting(double value, lot_unit largest, lot_unit smallest)
 {
     const int step = largest < smallest ? 1 : -1;
@@ -31,16 +31,6 @@ static lot_unit fitting(double value, lot_unit largest, lot_unit smallest)
     while (unit != (int)smallest && !(value >= rows[unit].divisor))
         unit += step;
     return (lot_unit)unit;
-}
-
-lot_unit lot_unit_for_bytes(double bytes)
-{
-    return fitting(bytes, LOT_UNIT_TIB, LOT_UNIT_BYTE);
-}
-
-lot_unit lot_unit_for_seconds(double seconds)
-{
-    return fitting(seconds, LOT_UNIT_SECOND, LOT_UNIT_NANOSECOND);
 }
 
 lot_unit lot_unit_for_rate(double flops_per_second)
@@ -72,12 +62,12 @@ static void print(char *text, size_t size, double value, lot_unit unit)
 
 void lot_unit_print_bytes(char *text, size_t size, double bytes)
 {
-    print(text, size, bytes, lot_unit_for_bytes(bytes));
+    print(text, size, bytes, fitting(bytes, LOT_UNIT_TIB, LOT_UNIT_BYTE));
 }
 
 void lot_unit_print_seconds(char *text, size_t size, double seconds)
 {
-    print(text, size, seconds, lot_unit_for_seconds(seconds));
+    print(text, size, seconds, fitting(seconds, LOT_UNIT_SECOND, LOT_UNIT_NANOSECOND));
 }
 
 void lot_unit_print_rate(char *text, size_t size, double flops_per_second)
@@ -85,17 +75,12 @@ void lot_unit_print_rate(char *text, size_t size, double flops_per_second)
     print(text, size, flops_per_second, lot_unit_for_rate(flops_per_second));
 }
 
-double lot_unit_percent(double share)
-{
-    return round(1e4 * share) / 100 + 0.0; /* -0 + 0 is 0 */
-}
-
 /* Percent beyond which digits would only make a table wide. */
 #define WIDE_PERCENT 1000
 
 lot_percent_text lot_unit_signed_percent(double share)
 {
-    const double percent = lot_unit_percent(share);
+    const double percent = round(1e4 * share) / 100 + 0.0; /* -0 + 0 is 0 */
     lot_percent_text shown;
 
     if (percent < -WIDE_PERCENT)

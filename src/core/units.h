@@ -13,7 +13,6 @@
     X(LOT_UNIT_MIB, "MiB", 1048576.0)                                                                        \
     X(LOT_UNIT_GIB, "GiB", 1073741824.0)                                                                     \
     X(LOT_UNIT_TIB, "TiB", 1099511627776.0)                                                                  \
-    X(LOT_UNIT_MB, "MB", 1e6)                                                                                \
     X(LOT_UNIT_GB, "GB", 1e9)                                                                                \
     X(LOT_UNIT_SECOND, "s", 1.0)                                                                             \
     X(LOT_UNIT_MILLISECOND, "ms", 1e-3)                                                                      \
@@ -34,25 +33,21 @@ const char *lot_unit_label(lot_unit unit);
 /* `value` in the base unit (bytes, seconds, FLOP/s) expressed in `unit`. */
 double lot_unit_in(double value, lot_unit unit);
 
-/* The largest unit of the value's kind in which it is at least 1: bytes as B..TiB, seconds as ns..s, rates as
- * GFLOP/s or TFLOP/s. */
-lot_unit lot_unit_for_bytes(double bytes);
-lot_unit lot_unit_for_seconds(double seconds);
+/* GFLOP/s or TFLOP/s: the larger in which the rate is at least 1, else the smaller. */
 lot_unit lot_unit_for_rate(double flops_per_second);
 
-/* "12.3 ms", "1.50 GiB"; four significant digits, "-" for NaN or a negative value. */
+/* "12.34 ms", "1.500 GiB": four significant digits in the largest unit in which the value is at least 1, of
+ * B..TiB, ns..s or as above; "-" for NaN or a negative value. */
 void lot_unit_print_bytes(char *text, size_t size, double bytes);
 void lot_unit_print_seconds(char *text, size_t size, double seconds);
 void lot_unit_print_rate(char *text, size_t size, double flops_per_second);
-
-/* A share in hundredths of a percent, 0.12345 as 12.35; never a negative zero. */
-double lot_unit_percent(double share);
 
 typedef struct lot_percent_text {
     char text[16];
 } lot_percent_text;
 
-/* The same signed, "+12.35"; beyond 1000 % either way no more than that is said, "< -1000" or "> +1000". */
+/* A share in percent with two decimals and a sign, 0.12345 as "+12.35", never "-0.00"; beyond 1000 % either
+ * way no more than that is said, "< -1000" or "> +1000". */
 lot_percent_text lot_unit_signed_percent(double share);
 
 #endif
