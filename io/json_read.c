@@ -306,8 +306,7 @@ typedef struct notation {
     const char *start;
     bool negative;
     uint64_t digits;
-    size_t
-        count; /* of digits, zeros in front left out; where there are more than 19, `digits` is not theirs */
+    size_t count; /* of digits, without leading zeros; above 19 `digits` is not all of them */
     int64_t exponent;
 } notation;
 

@@ -24,10 +24,9 @@ typedef struct lot_case {
     size_t earlier_count;
     size_t *group_first; /* group_count + 1 indices into gpus */
     size_t group_count;
-    size_t
-        *group_comparison; /* group_count + 1 indices into result->comparisons; filled by lot_judge_speed */
-    double tests;          /* of one GPU's speed in one comparison, over the whole run */
-    double finding_chance; /* of each such test */
+    size_t *group_comparison; /* likewise into result->comparisons; filled by lot_judge_speed */
+    double tests;             /* of one GPU's speed in one comparison, over the whole run */
+    double finding_chance;    /* of each such test */
     lot_check_result *result;
     size_t finding_capacity;
     size_t comparison_capacity;

@@ -65,8 +65,7 @@ typedef struct lot_series {
     int64_t first_element_differing;
     int64_t allocated_peak_bytes;
     int64_t reserved_peak_bytes;
-    double
-        *repeats[LOT_CLOCK_COUNT]; /* owned; seconds of a pass, sorted upwards; NULL unless they are kept */
+    double *repeats[LOT_CLOCK_COUNT]; /* owned; seconds of a pass, ascending; NULL unless they are kept */
     size_t repeat_count[LOT_CLOCK_COUNT];
 } lot_series;
 

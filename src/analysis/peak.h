@@ -17,10 +17,9 @@ typedef struct lot_peak {
  * "bfloat16"; "ieee", "tf32". Returns NULL on success, else in one line why no peak is known: then no
  * percentage may be printed. A MIG slice and a simulator have none.
  *
+ *     const lot_model *m = &head->synthetic_model;
  *     lot_peak peak;
- *     const char *why = lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math,
- * &peak);
- */
+ *     const char *why = lot_peak_find(&head->device, m->dtype, m->math, &peak); */
 const char *lot_peak_find(const lot_device_facts *device, const char *dtype, const char *math,
                           lot_peak *peak);
 

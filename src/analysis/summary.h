@@ -29,8 +29,7 @@ typedef struct lot_phase_summary {
     int64_t reserved_bytes;
     int64_t allocated_peak_bytes;
     int64_t reserved_peak_bytes;
-    double
-        flops_per_second; /* matrix products of a forward pass over the median host time of one; else NaN */
+    double flops_per_second; /* of the matrix products, over the median host time of one pass; else NaN */
 } lot_phase_summary;
 
 #define LOT_SUMMARY_GROUPS_MAX 24
@@ -51,7 +50,7 @@ typedef struct lot_ranks_summary {
     size_t verified;   /* verification passed */
     size_t unverified; /* verification failed */
     size_t simulated;
-    size_t host_devices; /* this CPU measured, not a GPU */
+    size_t host_devices; /* ranks that measured a CPU, not a GPU */
     size_t timed;        /* ranks with a warm median: the four below are over these */
     double warm_median_seconds;
     double warm_least_seconds;

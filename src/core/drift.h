@@ -97,13 +97,12 @@ typedef struct lot_drift {
     char clock[8];
     double before_seconds;
     double after_seconds;
-    lot_estimate
-        slower;      /* share of speed lost and the interval in which it lies; NaN where no noise is known */
-    double coverage; /* of the interval: what it really covers; NaN without one */
-    bool judged;     /* the interval covers enough to be believed */
-    bool beyond_noise; /* judged, and the interval does not hold 0 */
-    bool tolerated;    /* a change within the tolerance, either way */
-    bool blind;        /* judged, not beyond noise, and LOT_DRIFT_BLIND may be lost within the interval */
+    lot_estimate slower; /* share of speed lost; its interval is NaN where no noise is known */
+    double coverage;     /* of the interval: what it really covers; NaN without one */
+    bool judged;         /* the interval covers enough to be believed */
+    bool beyond_noise;   /* judged, and the interval does not hold 0 */
+    bool tolerated;      /* a change within the tolerance, either way */
+    bool blind;          /* judged, not beyond noise, and LOT_DRIFT_BLIND may be lost within the interval */
 } lot_drift;
 
 /* An interval in which the loss of such a share of speed may hide says little, and nobody should have to look

@@ -36,11 +36,11 @@ typedef struct lot_run_header {
 
 const lot_fields *lot_run_header_fields(void);
 
-/* The price fixed at launch, as JSON text (docs/archive-format.md), or "" where none was asked for. */
 typedef struct lot_run {
     lot_run_header header;
-    bool sealed;       /* read from a file whose bytes are those that were written; else nobody knows */
-    char *tariff_json; /* owned, NULL where there is none */
+    bool sealed; /* read from a file whose bytes are those that were written; else nobody knows */
+    char *
+        tariff_json; /* the price fixed at launch (docs/archive-format.md); owned, NULL where there is none */
     lot_record_head *devices; /* one per rank, in rank order */
     size_t device_count;
     lot_phase *phases; /* grouped by rank in rank order, rows in order within */
@@ -53,7 +53,7 @@ typedef struct lot_run {
 void lot_run_init(lot_run *run);
 void lot_run_free(lot_run *run);
 
-/* The device of a rank, by halving; NULL where there is none. */
+/* The device of a rank, by binary search; NULL where there is none. */
 const lot_record_head *lot_run_device(const lot_run *run, int64_t rank);
 
 /* Builds first_phase from phases and devices. LOT_DAMAGED where rows name a rank that is not there or are not

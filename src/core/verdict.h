@@ -107,7 +107,7 @@ typedef struct lot_checked_device {
     double repeat_spread;    /* robust standard deviation of one repeat, relative */
     lot_estimate slower;     /* share of speed lost against its peers */
     lot_estimate contention; /* time together / time solo */
-    lot_estimate soak_drift; /* last over first part of the soak */
+    lot_estimate soak_drift; /* time of the soak's last row over that of its first */
     int64_t verified_passes;
     double written_share; /* of device memory written and read back */
     double elapsed_seconds;
@@ -125,19 +125,18 @@ typedef struct lot_comparison {
     double repeat_noise; /* standard deviation of one repeat, pooled, relative */
     double own_spread;   /* robust standard deviation between the GPUs; NaN below 3 */
     double used_spread;  /* with the prior, as used */
-    double
-        typical_threshold; /* share of speed lost above which one more honest GPU with the group's noise would
-                              be called slow; a finding's threshold is that GPU's own. NaN below 2 GPUs */
-    double detectable;     /* share of speed lost that would be found with 95 % probability */
-    double false_alarm;    /* nominal chance of one honest GPU to be called slow here */
+    /* Share of speed lost above which one more honest GPU with the group's noise would be called slow; a
+     * finding's threshold is that GPU's own. NaN below 2 GPUs. */
+    double typical_threshold;
+    double detectable;  /* share of speed lost that would be found with 95 % probability */
+    double false_alarm; /* nominal chance of one honest GPU to be called slow here */
 } lot_comparison;
 
 typedef struct lot_checked_group {
     char name[96];
     char configuration[224]; /* dtype, shapes, math, gelu, seed, generator, readable */
     char library[64];
-    char difference[160]; /* the first thing that sets it apart from the group before it; empty for the first
-                           */
+    char difference[160]; /* what first sets it apart from the group before it; "" for the first group */
     size_t devices;
     int64_t verified_passes;
     double corruption_bound; /* 95 % upper bound on the share of wrong passes; NaN where one was wrong */
@@ -154,8 +153,8 @@ typedef struct lot_check_cost {
     int64_t check_milliseconds; /* of the whole rental: it could do nothing else meanwhile */
     int64_t check_numerator;    /* cents of the check = numerator / denominator, in lowest terms */
     int64_t check_denominator;
-    int64_t
-        lost_millionths; /* of one GPU's throughput, summed: slow by what they are, failed and lost whole */
+    int64_t lost_millionths; /* of one GPU's throughput, summed: slow ones by their share, failed and lost
+                                whole */
     int64_t lost_gpu_hour_millionths; /* over the rental */
     int64_t lost_numerator;           /* cents lost = numerator / denominator, in lowest terms */
     int64_t lost_denominator;
