@@ -184,14 +184,23 @@ void lot_worker_alive(lot_worker *worker)
     (void)pthread_mutex_unlock(&worker->lock);
 }
 
+/* True for the main thread once it has given the worker up: the lock is its own for ever. The worker never
+ * reads given_up here. */
+static int holds_for_ever(const lot_worker *worker)
+{
+    return !pthread_equal(pthread_self(), worker->thread) && worker->given_up;
+}
+
 void lot_worker_lock(lot_worker *worker)
 {
-    (void)pthread_mutex_lock(&worker->shared);
+    if (!holds_for_ever(worker))
+        (void)pthread_mutex_lock(&worker->shared);
 }
 
 void lot_worker_unlock(lot_worker *worker)
 {
-    (void)pthread_mutex_unlock(&worker->shared);
+    if (!holds_for_ever(worker))
+        (void)pthread_mutex_unlock(&worker->shared);
 }
 
 int lot_worker_given_up(const lot_worker *worker)

@@ -32,7 +32,8 @@ lot_status lot_worker_run(lot_worker *worker, lot_job job, void *context, const 
  * its pause if it wants one. */
 void lot_worker_alive(lot_worker *worker);
 
-/* The lock around everything that both threads touch. */
+/* The lock around everything that both threads touch. For the main thread both come back at once where it has
+ * given the worker up. */
 void lot_worker_lock(lot_worker *worker);
 void lot_worker_unlock(lot_worker *worker);
 

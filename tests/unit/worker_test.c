@@ -126,6 +126,39 @@ static void test_a_worker_is_given_up_once(void **state)
         lot_clock_sleep(0.01);
 }
 
+static lot_status never_ends(void *context, lot_error *error)
+{
+    scene *s = context;
+
+    (void)error;
+    if (s->tells)
+        lot_worker_lock(s->worker);
+    for (;;)
+        lot_clock_sleep(60);
+}
+
+/* Who gave the worker up goes on with what both shared, even where the worker took the lock with it. */
+static void test_the_lock_after_giving_up(void **state)
+{
+    (void)state;
+    for (int takes_lock = 0; takes_lock < 2; takes_lock++) {
+        static scene scenes[2]; /* their threads go on until the program ends */
+        scene *s = &scenes[takes_lock];
+        const lot_watch watch = {.limit_seconds = 0.2};
+        lot_error error = {0};
+
+        s->tells = takes_lock;
+        assert_int_equal(lot_worker_start(&s->worker, &error), LOT_OK);
+        assert_int_equal(lot_worker_run(s->worker, never_ends, s, &watch, &error), LOT_TIMEOUT);
+        for (int again = 0; again < 2; again++) {
+            lot_worker_lock(s->worker);
+            lot_worker_unlock(s->worker);
+        }
+        assert_int_equal(lot_worker_run(s->worker, never_ends, s, &watch, &error), LOT_TIMEOUT);
+        assert_true(lot_worker_given_up(s->worker));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -133,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_no_pause_where_the_job_does_not_stop_by),
         cmocka_unit_test(test_nobody_wants_a_pause),
         cmocka_unit_test(test_a_worker_is_given_up_once),
+        cmocka_unit_test(test_the_lock_after_giving_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
