@@ -170,10 +170,11 @@ lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error)
 {
     char *json = NULL;
     size_t size = 0;
-    lot_error made = {0};
+    lot_error made = {0}, closing = {0};
     lot_status status;
 
-    lot_measurement_close_device(m);
+    if (lot_measurement_close_device(m, &closing) != LOT_OK)
+        lot_record_fail(&m->record, "device_close", &closing);
     if (m->ended.status == LOT_INTERRUPTED)
         lot_record_fail(&m->record, "signal", &m->ended);
     lot_protocol_conclude(&m->protocol);

@@ -48,6 +48,19 @@ static void catch_signals(void)
 
 /* ---- the device ---- */
 
+/* A question for the worker: a driver that does not answer must not hold up the rank for ever. */
+typedef struct listing {
+    const lot_device_module *module;
+    lot_device_list *list;
+} listing;
+
+static lot_status enumerate(void *context, lot_error *error)
+{
+    const listing *asked = context;
+
+    return asked->module->enumerate(asked->list, error);
+}
+
 /* Takes the device that the local rank stands for. A device that is there but broken is a result, not a
  * refusal: it is noted in the record, and the other ranks measure. */
 static lot_status open_device(lot_measurement *m, lot_error *error)
@@ -62,6 +75,7 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
                                 .local_size = m->launch.local_size,
                                 .allow_shared = m->config.allow_shared};
     const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds};
+    listing asked = {.list = list};
     lot_status status;
 
     m->opened = 1;
@@ -70,8 +84,10 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
     status = lot_bind_parse(m->config.device, kind, sizeof kind, error);
     if (status == LOT_OK)
         status = lot_loader_load(kind, &module, error);
-    if (status == LOT_OK)
-        status = module->enumerate(list, error);
+    if (status == LOT_OK) {
+        asked.module = module;
+        status = lot_worker_run(m->worker, enumerate, &asked, &watch, error);
+    }
     if (status == LOT_OK)
         status = lot_bind_choose(&rank, list, &request.ordinal, identity->binding_reason,
                                  sizeof identity->binding_reason, error);
@@ -83,7 +99,8 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
             request.sharing = m->launch.local_size;
         status = lot_worker_run(m->worker, lot_protocol_open, &request, &watch, error);
     }
-    free(list);
+    if (!lot_worker_given_up(m->worker)) /* else the worker may write there yet */
+        free(list);
     if (status != LOT_OK && lot_status_exit(status) == 1) {
         lot_record_fail(&m->record, "device_open", error);
         m->protocol.failed = 1;
@@ -93,13 +110,13 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
     return status;
 }
 
-void lot_measurement_close_device(lot_measurement *m)
+lot_status lot_measurement_close_device(lot_measurement *m, lot_error *error)
 {
     const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds};
-    lot_error ignored;
 
-    if (m->opened && m->worker != NULL && !lot_worker_given_up(m->worker))
-        (void)lot_worker_run(m->worker, lot_protocol_close, &m->protocol, &watch, &ignored);
+    if (!m->opened || m->worker == NULL || lot_worker_given_up(m->worker))
+        return LOT_OK;
+    return lot_worker_run(m->worker, lot_protocol_close, &m->protocol, &watch, error);
 }
 
 /* ---- the other ranks ---- */
@@ -249,11 +266,12 @@ static void say(lot_error *error, int speaks)
  * end. */
 static lot_status leave(lot_measurement *m, lot_status status, int met, lot_error *error)
 {
-    const int given_up = m->worker != NULL && lot_worker_given_up(m->worker);
-    int ended = 1;
+    int ended = 1, given_up;
+    lot_error ignored;
 
     say(error, !met || m->team.facts.rank == 0);
-    lot_measurement_close_device(m); /* also after a refusal */
+    (void)lot_measurement_close_device(m, &ignored); /* also after a refusal; it may not come back either */
+    given_up = m->worker != NULL && lot_worker_given_up(m->worker);
     if (m->team.module != NULL)
         ended = m->team.module->stop(m->team.comm, met, lot_status_exit(status));
     if (!ended || given_up)

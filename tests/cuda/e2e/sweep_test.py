@@ -36,6 +36,20 @@ class Sweep(unittest.TestCase):
         for at in (1, 4, 12): # the input, the first product, a warm pass
             self.fails(f"hang:at={at}", "timeout", arguments=("--phase-timeout", "1s"))
 
+    def test_a_call_that_never_returns(self):
+        """In the driver's first call, in NVML's, in opening, in the work, in closing: the rank is given up, and the
+        process ends."""
+        for symbol in ("cudaGetDeviceCount", "nvmlInit_v2", "cudaSetDevice", "cublasLtMatmul", "cudaStreamDestroy"):
+            self.fails(f"stuck:symbol={symbol}", "timeout", arguments=("--phase-timeout", "1s"))
+
+    def test_a_refusal_before_a_close_that_never_returns(self):
+        """NVML is closed by two lists of devices, and then by the device: the refused run ends all the same."""
+        for symbol, at in (("nvmlShutdown", 3), ("cudaStreamDestroy", 1)):
+            run = measure("--output", "missing/run.h5", "--phase-timeout", "1s", device="cuda:0",
+                          faults=f"stuck:symbol={symbol},at={at}")
+            self.assertEqual((2, []), (run.status, run.written), run.err)
+            self.assertEqual(1, len(run.said), run.err)
+
     def test_together(self):
         self.fails("no-pools+oom:at=3", "device-memory")
         self.fails("no-pools+sticky:at=5", "device-fault", arguments=("--tune", "4"))

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
 static _Thread_local int current_ordinal;
 static int log_file = -1;
+static atomic_bool stuck;
 
 void sim_say(const char *format, ...)
 {
@@ -71,6 +73,8 @@ __attribute__((destructor)) static void unloaded(void)
     int context = 1;
     int left = 0;
 
+    while (atomic_load(&stuck)) /* a real driver waits here for the thread and the work that it still has */
+        (void)pause();
     sim_fault_report();
     if (!sim_config_get()->leaks)
         return;
@@ -91,7 +95,12 @@ __attribute__((destructor)) static void unloaded(void)
 
 /* ---- log and lock ---- */
 
-void sim_log(const char *call)
+void sim_note_stuck(void)
+{
+    atomic_store(&stuck, true);
+}
+
+static void write_log(const char *call)
 {
     struct timespec now;
     char line[160];
@@ -104,6 +113,16 @@ void sim_log(const char *call)
                       now.tv_nsec, sim_config_get()->rank, (long)syscall(SYS_gettid), call);
     if (length > 0 && write(log_file, line, (size_t)length) != length)
         sim_config_die("the call log cannot be written");
+}
+
+void sim_call(const char *call)
+{
+    write_log(call);
+    if (sim_fault_hit_call(call) == NULL)
+        return;
+    sim_note_stuck();
+    for (;;)
+        (void)pause();
 }
 
 void sim_lock(void)
@@ -194,7 +213,7 @@ cudaError_t sim_enter_driver(const char *call)
 {
     const sim_fault *fault;
 
-    sim_log(call);
+    sim_call(call);
     sim_lock();
     if (sim_config_get()->gpu_count == 0)
         return cudaErrorInsufficientDriver;

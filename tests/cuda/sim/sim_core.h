@@ -82,8 +82,12 @@ void sim_unlock(void);
 void sim_wait_change(void);   /* gives the lock up until sim_notify_change */
 void sim_notify_change(void); /* wakes all waiters */
 
-/* One line in GPULOT_CUDASIM_LOG; needs no lock. */
-void sim_log(const char *call);
+/* Notes that a thread waits for ever within the driver: exit() will not end the process either. */
+void sim_note_stuck(void);
+
+/* A call of one of the three libraries begins: one line in GPULOT_CUDASIM_LOG. Under a `stuck` fault it does
+ * not come back. The lock must not be held. */
+void sim_call(const char *call);
 
 /* One line on stderr. */
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -47,7 +47,7 @@ static bool is_handle(cublasLtHandle_t handle)
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     if (!is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     free(handle);
@@ -114,7 +114,7 @@ const char *cublasLtGetStatusString(cublasStatus_t status)
 cublasStatus_t cublasLtHeuristicsCacheSetCapacity(size_t capacity)
 {
     (void)capacity;
-    sim_log(__func__);
+    sim_call(__func__);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -195,7 +195,7 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t layout, 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows,
                                           uint64_t columns, int64_t leading)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     *layout = calloc(1, sizeof **layout);
     if (*layout == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
@@ -205,7 +205,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     free(layout);
     sim_count(SIM_LT_LAYOUT, -1);
     return CUBLAS_STATUS_SUCCESS;
@@ -260,7 +260,7 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t operation, s
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *operation, cublasComputeType_t compute_type,
                                         cudaDataType_t scale_type)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     *operation = calloc(1, sizeof **operation);
     if (*operation == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
@@ -270,7 +270,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *operation, cublasC
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     free(operation);
     sim_count(SIM_LT_OPERATION, -1);
     return CUBLAS_STATUS_SUCCESS;
@@ -280,7 +280,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
                                               cublasLtMatmulDescAttributes_t attribute, const void *value,
                                               size_t size)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     return set_member(operation, find_member(OPERATION_ROWS, (int)attribute), value, size);
 }
 
@@ -319,7 +319,7 @@ cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t 
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     *preference = calloc(1, sizeof **preference);
     if (*preference == NULL)
         return CUBLAS_STATUS_ALLOC_FAILED;
@@ -329,7 +329,7 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *prefer
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     free(preference);
     sim_count(SIM_LT_PREFERENCE, -1);
     return CUBLAS_STATUS_SUCCESS;
@@ -393,7 +393,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     lt_shape shape;
     cublasStatus_t status;
 
-    sim_log(__func__);
+    sim_call(__func__);
     if (!is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!gather(&product, operation, a, b, c, d) || preference == NULL || wanted < 1 || results == NULL)
@@ -429,7 +429,7 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDe
     cublasStatus_t status;
     const lt_algorithm *algorithm = bytes != NULL ? lt_algorithm_of(bytes) : NULL;
 
-    sim_log(__func__);
+    sim_call(__func__);
     if (!is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!gather(&product, operation, a, b, c, d) || algorithm == NULL)

@@ -121,7 +121,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
         return sim_leave(error != cudaSuccess ? error : cudaErrorNoDevice);
     (void)sim_leave(cudaSuccess);
 #else
-    sim_log(__func__);
+    sim_call(__func__);
 #endif
     *version = CUDART_VERSION;
     return cudaSuccess;
@@ -129,7 +129,7 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     *version = sim_config_get()->gpu_count > 0 ? sim_config_get()->driver_api : 0;
     return cudaSuccess;
 }

@@ -24,7 +24,7 @@ static cudaError_t lasting_error(void)
 
 cudaError_t cudaPeekAtLastError(void)
 {
-    sim_log(__func__);
+    sim_call(__func__);
     return last_error;
 }
 
@@ -32,7 +32,7 @@ cudaError_t cudaGetLastError(void)
 {
     const cudaError_t error = last_error;
 
-    sim_log(__func__);
+    sim_call(__func__);
     last_error = lasting_error();
     return error;
 }

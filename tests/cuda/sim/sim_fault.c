@@ -37,6 +37,7 @@ static const kind_row kinds[SIM_FAULT_KIND_COUNT] = {
     [SIM_FAULT_ECC] = {"ecc", KEY_AT, 0, 214},
     [SIM_FAULT_LOST] = {"lost", KEY_AT, KEY_CODE, 999},
     [SIM_FAULT_HANG] = {"hang", KEY_AT, 0, 0},
+    [SIM_FAULT_STUCK] = {"stuck", KEY_TEXT, KEY_AT, 0},
     [SIM_FAULT_SLOW] = {"slow", KEY_FACTOR, KEY_AT | KEY_COUNT, 0},
     [SIM_FAULT_FLIP_GEMM] = {"flip-gemm", KEY_AT | KEY_BYTE | KEY_BIT, KEY_COUNT, 0},
     [SIM_FAULT_FLIP_UPLOAD] = {"flip-upload", KEY_AT | KEY_BYTE | KEY_BIT, KEY_COUNT, 0},
@@ -205,7 +206,8 @@ void sim_fault_arm(int gpu)
             faults[i].armed = true;
 }
 
-const sim_fault *sim_fault_hit(sim_fault_kind kind, int gpu)
+/* `symbol` narrows it where it is not NULL. */
+static const sim_fault *strike(sim_fault_kind kind, int gpu, const char *symbol)
 {
     const sim_fault *struck = NULL;
 
@@ -213,7 +215,7 @@ const sim_fault *sim_fault_hit(sim_fault_kind kind, int gpu)
     for (int i = 0; i < fault_count; i++) {
         sim_fault *fault = &faults[i];
 
-        if (!concerns(fault, kind, gpu))
+        if (!concerns(fault, kind, gpu) || (symbol != NULL && strcmp(symbol, fault->text) != 0))
             continue;
         fault->seen++;
         if (fault->seen >= fault->at && fault->seen - fault->at < fault->count) {
@@ -223,6 +225,16 @@ const sim_fault *sim_fault_hit(sim_fault_kind kind, int gpu)
     }
     (void)pthread_mutex_unlock(&lock);
     return struck;
+}
+
+const sim_fault *sim_fault_hit(sim_fault_kind kind, int gpu)
+{
+    return strike(kind, gpu, NULL);
+}
+
+const sim_fault *sim_fault_hit_call(const char *symbol)
+{
+    return strike(SIM_FAULT_STUCK, -1, symbol);
 }
 
 const sim_fault *sim_fault_find(sim_fault_kind kind, int gpu, const char *symbol)

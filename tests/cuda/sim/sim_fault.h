@@ -17,6 +17,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_ECC,           /* the same with 214, and NVML counts an uncorrectable error */
     SIM_FAULT_LOST,          /* an API call and all after it fail with `code`; NVML says the GPU is lost */
     SIM_FAULT_HANG,          /* a kernel or matrix product never ends */
+    SIM_FAULT_STUCK,         /* call `at` of the function `symbol` never returns */
     SIM_FAULT_SLOW,          /* device time is multiplied by `factor` from launch `at` on */
     SIM_FAULT_FLIP_GEMM,     /* bit `bit` of byte `byte` of a matrix product's output is flipped */
     SIM_FAULT_FLIP_UPLOAD,   /* the same after a copy from host to device */
@@ -75,6 +76,9 @@ void sim_fault_arm(int gpu);
 
 /* Counts one event of this kind on this GPU; the fault that strikes it, or NULL. `gpu` -1: no GPU in play. */
 const sim_fault *sim_fault_hit(sim_fault_kind kind, int gpu);
+
+/* Counts one call of that function for the SIM_FAULT_STUCK that names it; the fault where it strikes. */
+const sim_fault *sim_fault_hit_call(const char *symbol);
 
 /* A lasting fault of this kind for this GPU, or NULL. `symbol` narrows it where it is not NULL. The caller
  * says by sim_fault_note that it made a difference. */

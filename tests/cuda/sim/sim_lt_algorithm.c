@@ -105,7 +105,7 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
     static const uint32_t none = 0;
     const lt_algorithm *algorithm = bytes != NULL ? lt_algorithm_of(bytes) : NULL;
 
-    sim_log(__func__);
+    sim_call(__func__);
     if (algorithm == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     switch (attribute) {
@@ -140,7 +140,7 @@ cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t *byt
     const int32_t splits = algorithm != NULL && algorithm->split_k > 1;
     const uint64_t numerical = 0;
 
-    sim_log(__func__);
+    sim_call(__func__);
     if (algorithm == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     switch (attribute) {

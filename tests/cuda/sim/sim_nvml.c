@@ -70,7 +70,7 @@ int sim_nvml_begin(const char *name, bool needs_init)
 {
     const sim_fault *fault = sim_fault_find(SIM_FAULT_NVML_STATUS, -1, name);
 
-    sim_log(name);
+    sim_call(name);
     sim_lock();
     if (needs_init && initialised == 0)
         return NVML_UNINITIALIZED;

@@ -158,6 +158,8 @@ static void run_first(sim_stream *stream)
     if (op == NULL)
         return;
     stream->busy = true;
+    if (op->hang)
+        sim_note_stuck();
     while (op->hang) /* for ever: nothing clears it; the lock is free for other threads meanwhile */
         sim_wait_change();
     if (op->kind == OP_WAIT) {
