@@ -12,9 +12,8 @@
 
 /* A GPU in one archive. Several archives may hold the same rented GPU: it is paid for once. */
 typedef struct rented {
-    const char
-        *uuid; /* of the whole GPU of a MIG slice; "" where it is not known: then it is none of the others */
-    int64_t rank; /* a CPU's, where every rank stands for a GPU; else 0 */
+    const char *uuid; /* of a MIG slice its GPU's; "": not known, so that it is none of the others */
+    int64_t rank;     /* a CPU's, where every rank stands for a GPU; else 0 */
     size_t archive;
     int64_t lost_millionths; /* of its throughput */
 } rented;

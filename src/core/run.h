@@ -38,9 +38,8 @@ const lot_fields *lot_run_header_fields(void);
 
 typedef struct lot_run {
     lot_run_header header;
-    bool sealed; /* read from a file whose bytes are those that were written; else nobody knows */
-    char *
-        tariff_json; /* the price fixed at launch (docs/archive-format.md); owned, NULL where there is none */
+    bool sealed;       /* read from a file whose bytes are those that were written; else nobody knows */
+    char *tariff_json; /* owned; the price fixed at launch, NULL where there is none */
     lot_record_head *devices; /* one per rank, in rank order */
     size_t device_count;
     lot_phase *phases; /* grouped by rank in rank order, rows in order within */
