@@ -93,19 +93,6 @@ static entry *list_entries(const lot_observed_run *runs, size_t count, size_t *f
 
 /* ---- one series over the archives ---- */
 
-static double spread_of(const double *y, size_t count)
-{
-    double mean = 0, squares = 0;
-
-    if (count < 2)
-        return NAN;
-    for (size_t i = 0; i < count; i++)
-        mean += y[i] / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += (y[i] - mean) * (y[i] - mean);
-    return sqrt(squares / (double)(count - 1));
-}
-
 static void add_clock(const entry *entries, size_t count, int clock, lot_baseline_series *s, double *scratch)
 {
     size_t times = 0, spreads = 0;
@@ -117,7 +104,7 @@ static void add_clock(const entry *entries, size_t count, int clock, lot_baselin
             scratch[times++] = log(seen->timing[clock].median_seconds);
     }
     s->seconds[clock] = times > 0 ? exp(lot_stats_median(scratch, times)) : NAN;
-    s->archive_spread[clock] = spread_of(scratch, times);
+    s->archive_spread[clock] = lot_stats_deviation(scratch, times);
     for (size_t i = 0; i < count; i++) {
         const lot_series *seen = lot_observation_find(entries[i].seen, s->phase, s->schedule);
 

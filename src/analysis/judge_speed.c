@@ -112,14 +112,6 @@ static void enter(const lot_case *c, contest *k)
         k->y[i] = k->entrants[i].y;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Noise of one repeat: the lower median of the GPUs' own, so that an unstable GPU does not raise it, divided
  * by what the median of a sample deviation is below the truth (E. B. Wilson, M. M. Hilferty, 1931: the median
  * of chi-square with v degrees of freedom is about v (1 - 2 / 9v)^3). NaN without two repeats. */
@@ -133,7 +125,7 @@ static double pooled_noise(const contest *k, double *scratch)
             scratch[count++] = k->entrants[i].timing->deviation;
     if (count == 0 || k->repeats < 2)
         return NAN;
-    qsort(scratch, count, sizeof *scratch, ascending);
+    lot_stats_sort(scratch, count);
     v = (double)(k->repeats - 1);
     shrink = 1 - 2 / (9 * v);
     return scratch[(count - 1) / 2] / sqrt(shrink * shrink * shrink);

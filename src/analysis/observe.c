@@ -39,14 +39,6 @@ static void fit_line(const double *y, size_t count, lot_timing *timing)
     timing->change_error = (n - 1) * sqrt(residual / (n - 2) / sxx);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The cut of sorted values into two clusters that leaves the least spread within them. */
 static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
 {
@@ -110,17 +102,6 @@ static double sorted_mad(const double *y, size_t count)
     return count % 2 == 1 ? last : 0.5 * (before + last);
 }
 
-static double deviation(const double *y, size_t count)
-{
-    double mean = 0, squares = 0;
-
-    for (size_t i = 0; i < count; i++)
-        mean += y[i] / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += (y[i] - mean) * (y[i] - mean);
-    return sqrt(squares / (double)(count - 1));
-}
-
 /* Fills *timing from `count` logarithms of times in order of measuring; sorts them. */
 static void summarise(double *y, size_t count, lot_timing *timing)
 {
@@ -129,9 +110,8 @@ static void summarise(double *y, size_t count, lot_timing *timing)
         return;
     if (count >= 3)
         fit_line(y, count, timing);
-    if (count >= 2)
-        timing->deviation = deviation(y, count);
-    qsort(y, count, sizeof *y, ascending);
+    timing->deviation = lot_stats_deviation(y, count);
+    lot_stats_sort(y, count);
     if (count >= 2)
         timing->robust_deviation = 1.4826 * mad_correction(count) * sorted_mad(y, count);
     timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
@@ -287,7 +267,7 @@ static double *keep(const double *y, size_t count, size_t *kept)
 
         seconds[i] = exp(lot_stats_median(&y[first], end - first));
     }
-    qsort(seconds, parts, sizeof *seconds, ascending);
+    lot_stats_sort(seconds, parts);
     return seconds;
 }
 

@@ -13,6 +13,12 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void lot_stats_sort(double *values, size_t count)
+{
+    if (count > 0)
+        qsort(values, count, sizeof *values, ascending);
+}
+
 /* A sorted copy that the caller frees; NULL where there is none: no values, a NaN, or no memory. */
 static double *sorted(const double *values, size_t count)
 {
@@ -24,7 +30,7 @@ static double *sorted(const double *values, size_t count)
     if (count == 0 || count > SIZE_MAX / sizeof *copy || (copy = malloc(count * sizeof *copy)) == NULL)
         return NULL;
     memcpy(copy, values, count * sizeof *copy);
-    qsort(copy, count, sizeof *copy, ascending);
+    lot_stats_sort(copy, count);
     return copy;
 }
 
@@ -52,6 +58,19 @@ double lot_stats_mad(const double *values, size_t count)
     result = lot_stats_median(distances, count);
     free(distances);
     return result;
+}
+
+double lot_stats_deviation(const double *values, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    if (count < 2)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        mean += values[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return sqrt(squares / (double)(count - 1));
 }
 
 lot_interval lot_stats_median_interval(const double *values, size_t count, double level)

@@ -1,5 +1,6 @@
-/* Order statistics. Every function takes values in any order, leaves them alone and ignores none: a NaN among
- * them makes the result NaN, as no value at all does, and as memory that runs out does. */
+/* Order statistics. Every function takes values in any order, leaves them alone (but lot_stats_sort) and
+ * ignores none: a NaN among them makes the result NaN, as no value at all does, and as memory that runs out
+ * does. */
 #ifndef GPULOT_CORE_STATS_H
 #define GPULOT_CORE_STATS_H
 
@@ -11,6 +12,12 @@ double lot_stats_median(const double *values, size_t count);
 /* Median absolute deviation from the median, unscaled; times 1.4826 it estimates a normal standard deviation.
  */
 double lot_stats_mad(const double *values, size_t count);
+
+/* Sample standard deviation, over count - 1; NaN below 2 values. */
+double lot_stats_deviation(const double *values, size_t count);
+
+/* Sorts values, none of them NaN, in place, ascending. */
+void lot_stats_sort(double *values, size_t count);
 
 typedef struct lot_interval {
     double low;

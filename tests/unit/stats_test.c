@@ -31,6 +31,16 @@ static void test_mad(void **state)
     assert_true(lot_stats_mad(values, 7) == 1);
 }
 
+/* 2 4 4 4 5 5 7 9: mean 5, squared distances 9 1 1 1 0 0 4 16, together 32 over 7. */
+static void test_deviation(void **state)
+{
+    static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+
+    (void)state;
+    assert_true(fabs(lot_stats_deviation(values, 8) - sqrt(32.0 / 7)) < 1e-12);
+    assert_true(isnan(lot_stats_deviation(values, 1)));
+}
+
 /* Coverage of [x(k), x(n+1-k)] for the median, from tables of the sign test: n = 10, k = 2 gives 0.978516;
  * n = 20, k = 6 gives 0.958611; n = 5, k = 1 gives 0.9375, the most that five values can give. */
 static void test_median_interval(void **state)
@@ -84,8 +94,11 @@ static void test_nothing_and_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median),          cmocka_unit_test(test_mad),
-        cmocka_unit_test(test_median_interval), cmocka_unit_test(test_median_interval_of_many),
+        cmocka_unit_test(test_median),
+        cmocka_unit_test(test_mad),
+        cmocka_unit_test(test_deviation),
+        cmocka_unit_test(test_median_interval),
+        cmocka_unit_test(test_median_interval_of_many),
         cmocka_unit_test(test_nothing_and_nan),
     };
 
