@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/price.h"
+#include "cmd/check_limits.h"
 #include "core/count.h"
 #include "core/field.h"
 #include "core/units.h"
@@ -15,16 +15,6 @@
 #define GPUS_IN_A_LIST 64
 
 typedef const lot_check_result checked;
-
-/* ---- cells ---- */
-
-static void cell_percent(lot_report *report, double share)
-{
-    if (isnan(share))
-        lot_report_cell(report, "-");
-    else
-        lot_report_cell(report, "%.2f %%", 100 * share);
-}
 
 /* ---- columns, of which a table shows those that tell something ---- */
 
@@ -359,163 +349,7 @@ static void print_localised(checked *r)
         print_difference(r, &r->localised[i]);
 }
 
-/* ---- what it could not have seen, and what it cost ---- */
-
-static void limit_group(lot_report *report, checked *r, size_t i)
-{
-    lot_report_cell(report, "%zu", r->comparisons[i].group + 1);
-}
-
-static void limit_times(lot_report *report, checked *r, size_t i)
-{
-    const lot_comparison *n = &r->comparisons[i];
-
-    lot_report_cell(report, "%s %s (%s clock)", n->phase, n->schedule, n->clock);
-}
-
-static void limit_devices(lot_report *report, checked *r, size_t i)
-{
-    lot_report_cell(report, "%zu", r->comparisons[i].devices);
-}
-
-static void limit_repeats(lot_report *report, checked *r, size_t i)
-{
-    lot_report_cell(report, "%" PRId64, r->comparisons[i].repeats);
-}
-
-static void limit_noise(lot_report *report, checked *r, size_t i)
-{
-    cell_percent(report, r->comparisons[i].repeat_noise);
-}
-
-static void limit_own_spread(lot_report *report, checked *r, size_t i)
-{
-    cell_percent(report, r->comparisons[i].own_spread);
-}
-
-static void limit_used_spread(lot_report *report, checked *r, size_t i)
-{
-    cell_percent(report, r->comparisons[i].used_spread);
-}
-
-static void limit_threshold(lot_report *report, checked *r, size_t i)
-{
-    cell_percent(report, r->comparisons[i].typical_threshold);
-}
-
-static void limit_detectable(lot_report *report, checked *r, size_t i)
-{
-    cell_percent(report, r->comparisons[i].detectable);
-}
-
-static const column limit_columns[] = {
-    {"group", 'r', false, several_groups, limit_group},
-    {"times", 'l', false, NULL, limit_times},
-    {"GPUs", 'r', false, NULL, limit_devices},
-    {"repeats", 'r', false, NULL, limit_repeats},
-    {"noise", 'r', false, NULL, limit_noise},
-    {"own spread", 'r', true, NULL, limit_own_spread},
-    {"used spread", 'r', true, NULL, limit_used_spread},
-    {"typical threshold", 'r', false, NULL, limit_threshold},
-    {"sure to find", 'r', false, NULL, limit_detectable},
-};
-
-static lot_status print_limits(checked *r, bool wide, lot_error *error)
-{
-    lot_report report;
-    table t;
-
-    if (r->comparison_count == 0) {
-        printf("\nwhat it could not have seen: a slow GPU; no times were compared\n");
-        return LOT_OK;
-    }
-    printf("\nwhat it could not have seen: a GPU less slow than \"sure to find\" may be missed (95 %%). "
-           "Above the "
-           "\"typical\nthreshold\" one more GPU with the noise of these would be called slow; a finding "
-           "tells the "
-           "GPU's own threshold.\n");
-    choose(&t, limit_columns, sizeof limit_columns / sizeof limit_columns[0], r, wide);
-    begin(&t, &report);
-    for (size_t i = 0; i < r->comparison_count; i++)
-        add(&t, &report, r, i);
-    return lot_report_print(&report, stdout, error);
-}
-
-static void print_blindness(checked *r)
-{
-    double written = NAN;
-
-    for (size_t i = 0; i < r->group_count; i++) {
-        if (r->groups[i].verified_passes == 0)
-            printf("group %zu: no pass was verified\n", i + 1);
-        else if (isnan(r->groups[i].corruption_bound))
-            printf("group %zu: %s verified, not without a fault\n", i + 1,
-                   lot_count(r->groups[i].verified_passes, "pass").text);
-        else
-            printf("group %zu: %s verified without a mismatch: at most %.3g %% of passes are wrong (95 %%)\n",
-                   i + 1, lot_count(r->groups[i].verified_passes, "pass").text,
-                   100 * r->groups[i].corruption_bound);
-    }
-    for (size_t i = 0; i < r->device_count; i++)
-        written = fmin(written, r->devices[i].written_share);
-    if (isnan(written))
-        printf("share of device memory written and read back: not known\n");
-    else
-        printf("of each GPU's memory at least %.2f %% was written and read back; the rest was not touched\n",
-               100 * written);
-    printf("precisions tried: %s\n", lot_field_shown(r->precisions));
-}
-
-/* "0.079365 cents, exactly 5/63", or "N cents" where the fraction is whole. */
-static const char *cents(char text[96], int64_t numerator, int64_t denominator)
-{
-    char decimal[LOT_PRICE_DECIMAL_SIZE];
-
-    lot_price_decimal(numerator, denominator, decimal);
-    if (denominator > 1)
-        (void)snprintf(text, 96, "%s cents, exactly %" PRId64 "/%" PRId64, decimal, numerator, denominator);
-    else
-        (void)snprintf(text, 96, "%" PRId64 " cents", numerator);
-    return text;
-}
-
-/* Why the cost is not known. */
-static const char *no_cost(checked *r)
-{
-    if (isnan(r->elapsed_seconds))
-        return several_archives(r) ? "not every archive tells how long its run took"
-                                   : "the archive does not tell how long its run took";
-    if (!r->cost.priced)
-        return several_archives(r) ? "not every archive holds a price" : "the archive holds no price";
-    return "the prices of a GPU differ, archives share only some GPUs, or a number is too large";
-}
-
-static void print_cost(checked *r)
-{
-    const lot_check_cost *c = &r->cost;
-    char text[96];
-
-    lot_unit_print_seconds(text, sizeof text, r->elapsed_seconds);
-    printf("time used on %s", lot_count(r->ranks, "rank").text);
-    if (several_archives(r))
-        printf(" of %s in all", lot_count((int64_t)r->archive_count, "archive").text);
-    printf(": %s", isnan(r->elapsed_seconds) ? "not known" : text);
-    if (!c->known) {
-        printf("\ncost: not known, %s\n", no_cost(r));
-        return;
-    }
-    printf("\nthe time used cost %s, of %" PRId64 " cents for %s\n",
-           cents(text, c->check_numerator, c->check_denominator), c->total_cents,
-           lot_count(c->days, "day").text);
-    if (c->lost_millionths == 0) {
-        printf("missing throughput of slow, failed and lost GPUs: none\n");
-        return;
-    }
-    printf("missing throughput of slow, failed and lost GPUs, over the rental:\n"
-           "  %.6f GPUs, %.6f GPU-hours and %s\n",
-           (double)c->lost_millionths / 1e6, (double)c->lost_gpu_hour_millionths / 1e6,
-           cents(text, c->lost_numerator, c->lost_denominator));
-}
+/* ---- the end ---- */
 
 /* Whether the times of some group say so little that "ok" must not be taken for "fast". */
 static bool is_blind(checked *r)
@@ -567,8 +401,6 @@ lot_status lot_check_text_print(const lot_check_result *r, const lot_check_text_
         status = print_findings(r, error);
     print_localised(r);
     if (status == LOT_OK)
-        status = print_limits(r, options->wide, error);
-    print_blindness(r);
-    print_cost(r);
+        status = lot_check_limits_print(r, options->wide, error);
     return status == LOT_OK ? print_conclusion(r, error) : status;
 }
