@@ -9,6 +9,7 @@
 #include "analysis/rental.h"
 #include "analysis/tariff_match.h"
 #include "cmd/command.h"
+#include "cmd/price_text.h"
 #include "core/count.h"
 #include "io/archive_h5.h"
 #include "io/price_json.h"
@@ -371,68 +372,13 @@ static void note_all(price_job *job)
                   "whole lots for whole periods; a catalogue proves neither availability nor a reservation");
 }
 
-/* ---- printing ---- */
-
-static void print_unit_cost(const price_job *job)
-{
-    const lot_price *price = &job->price;
-
-    if (price->accepted_results == 0)
-        return;
-    printf("unit cost    %s cents for each of %s, exactly %" PRId64, price->unit_cents,
-           lot_count(price->accepted_results, "accepted result").text, price->unit_numerator);
-    if (price->unit_denominator > 1)
-        printf("/%" PRId64, price->unit_denominator);
-    printf("\n");
-}
-
-static void print_protocol(const lot_protocol *protocol)
-{
-    if (protocol == NULL)
-        return;
-    printf("useful work  %s\naccepted if  %s\nthreshold    %s\nfixed on     %s\naccepted by  %s\n"
-           "rejected     %s\nnot counted  %s\n",
-           protocol->useful_work, protocol->acceptance_rule, protocol->threshold, protocol->fixed_on,
-           protocol->accepted_by, protocol->rejected_unit, protocol->not_counted);
-}
-
-static void print_text(const price_job *job)
-{
-    const lot_price *price = &job->price;
-    const lot_catalogue *catalogue = &job->catalogue;
-    char lot_dollars[32];
-    char total_dollars[32];
-
-    lot_price_dollars(price->lot_price_cents, lot_dollars, sizeof lot_dollars);
-    lot_price_dollars(price->total_price_cents, total_dollars, sizeof total_dollars);
-    printf("tariff       %s for %s, line %" PRId64 " of %s\n", job->report.tariff->gpu,
-           lot_count(lot_tariff_days(job->report.period), "day").text,
-           job->report.tariff->line[job->report.period], job->report.file);
-    printf("catalogue    %s, %s\nSHA-256      %s\n",
-           catalogue->title != NULL ? catalogue->title : "without a title",
-           catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date", catalogue->sha256);
-    if (price->ranks != 0)
-        printf("ranks        %" PRId64 "\n", price->ranks);
-    printf("lots         %" PRId64 " of %s: %s", price->lots, lot_count(price->gpus_per_lot, "GPU").text,
-           lot_count(price->gpus, "GPU").text);
-    if (price->idle_gpus >= 0)
-        printf(", %" PRId64 " idle", price->idle_gpus);
-    printf("\nlot price    %s = USD %s\n", lot_count(price->lot_price_cents, "cent").text, lot_dollars);
-    printf("total        %s = USD %s%s\n", lot_count(price->total_price_cents, "cent").text, total_dollars,
-           catalogue->is_example ? "   (example prices, nobody's tariff)" : "");
-    print_unit_cost(job);
-    print_protocol(job->report.protocol);
-    for (size_t i = 0; i < job->notes.count; i++)
-        printf("note         %s\n", job->notes.text[i]);
-}
-
 static lot_status print(const price_job *job, lot_error *error)
 {
     char *json = NULL;
     lot_status status;
 
     if (!job->config->json) {
-        print_text(job);
+        lot_price_text_print(&job->report);
         return LOT_OK;
     }
     status = lot_price_json_write(&job->report, &json, error);
