@@ -444,17 +444,28 @@ static void describe_slices(const lot_sensors *sensors, lot_device_facts *facts,
         absent_result(sensors, absences, "device.mig_siblings", LOT_NVML_MIG_COUNT_MAX, result);
 }
 
+/* None listed is none there only where all are listed. */
+static void describe_foreign(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
+{
+    if (sensors->foreign_result != LOT_NVML_SUCCESS)
+        absent_result(sensors, absences, "device.foreign_processes", LOT_NVML_PROCESSES,
+                      sensors->foreign_result);
+    else if (sensors->foreign > 0 || lot_nvml_lists_whole(LOT_NVML_NAMESPACE))
+        facts->foreign_processes = sensors->foreign;
+    else
+        lot_absences_add(
+            absences, "device.foreign_processes",
+            "nvmlDeviceGetComputeRunningProcesses_v3: lists only processes of this PID namespace, "
+            "a container's, and none of them");
+}
+
 static void describe_sharing(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
 {
     int64_t clients = 0; /* this process is one: it has a context by now */
     const int result =
         lot_nvml_processes(sensors->nvml, LOT_NVML_MPS_PROCESSES, sensors->own, NO_PROCESS, &clients);
 
-    if (sensors->foreign_result == LOT_NVML_SUCCESS)
-        facts->foreign_processes = sensors->foreign;
-    else
-        absent_result(sensors, absences, "device.foreign_processes", LOT_NVML_PROCESSES,
-                      sensors->foreign_result);
+    describe_foreign(sensors, facts, absences);
     if (result == LOT_NVML_SUCCESS && (clients > 0 || facts->mps_active == LOT_NULL_BOOL))
         facts->mps_active = clients > 0;
     if (facts->mps_active == LOT_NULL_BOOL)

@@ -254,6 +254,17 @@ int lot_nvml_mig_slice(lot_nvml *nvml, lot_nvml_device device, unsigned index, l
 
 /* ---- processes ---- */
 
+/* What the link reads in the namespace that the system started with: its number is the kernel's constant. */
+#define FIRST_NAMESPACE "pid:[4026531836]"
+
+bool lot_nvml_lists_whole(const char *link)
+{
+    char text[64];
+    const ssize_t length = readlink(link, text, sizeof text);
+
+    return length == (ssize_t)strlen(FIRST_NAMESPACE) && memcmp(text, FIRST_NAMESPACE, (size_t)length) == 0;
+}
+
 static int list_processes(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, unsigned *count,
                           lot_nvml_process *processes)
 {

@@ -164,6 +164,13 @@ int lot_nvml_by_pci(lot_nvml *nvml, const char *address, lot_nvml_device *device
 int lot_nvml_mig_parent(lot_nvml *nvml, lot_nvml_device slice, lot_nvml_device *device);
 int lot_nvml_mig_slice(lot_nvml *nvml, lot_nvml_device device, unsigned index, lot_nvml_device *slice);
 
+/* Whether NVML's lists of processes can hold those of the whole machine. To a caller in a PID namespace of
+ * its own, as in a container, the driver lists those of that namespace alone. `link` is the system's link
+ * that names the namespace: LOT_NVML_NAMESPACE. */
+#define LOT_NVML_NAMESPACE "/proc/self/ns/pid"
+
+bool lot_nvml_lists_whole(const char *link);
+
 /* How many processes compute on the device, as NVML lists them under `function`; the process `but` is not
  * counted. */
 int lot_nvml_processes(lot_nvml *nvml, lot_nvml_function function, lot_nvml_device device, pid_t but,

@@ -1,10 +1,14 @@
 /* The CUDA module on a device that is absent, refuses or fails. One scenario a process, for a simulated
  * machine is fixed when it starts: the argument names the scenario, the environment (CMakeLists.txt) makes
  * it. */
+#define _GNU_SOURCE /* unshare */
 #include "cuda_fixture.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct scenario {
     const char *name;
@@ -268,6 +272,27 @@ static void foreign_process_is_counted(fixture *f, const char *argument)
     assert_int_equal(f->facts.foreign_processes, 1);
 }
 
+/* In a PID namespace of its own, as in a container, nobody is listed but this process. */
+static void foreign_processes_are_hidden(fixture *f, const char *argument)
+{
+    const char *reason;
+    int status = 0;
+    pid_t child;
+
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+        skip(); /* the system allows no namespaces */
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) { /* the first process of the namespace */
+        fixture_open(f, 0, 0);
+        fixture_describe(f);
+        reason = fixture_reason(f, "device.foreign_processes");
+        _exit(f->facts.foreign_processes == -1 && reason != NULL && strstr(reason, argument) != NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void mps_is_seen(fixture *f, const char *argument)
 {
     (void)argument;
@@ -332,6 +357,7 @@ static const scenario scenarios[] = {{"enumerate_fails", enumerate_fails},
                                      {"one_field_is_absent", one_field_is_absent},
                                      {"old_name_of_clock_events", old_name_of_clock_events},
                                      {"foreign_process_is_counted", foreign_process_is_counted},
+                                     {"foreign_processes_are_hidden", foreign_processes_are_hidden},
                                      {"mps_is_seen", mps_is_seen},
                                      {"slice_knows_its_parent", slice_knows_its_parent},
                                      {"throttling_is_counted", throttling_is_counted},

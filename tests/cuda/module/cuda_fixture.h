@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "gpu/device.h"
 #include "gpu/digest.h"
@@ -38,6 +39,14 @@ typedef struct fixture {
 static inline bool fixture_simulated(void)
 {
     return getenv("GPULOT_CUDASIM_DEVICES") != NULL;
+}
+
+/* In a PID namespace of its own, where the processes of others are hidden. The first one has this inode. */
+static inline bool fixture_in_container(void)
+{
+    struct stat info;
+
+    return stat("/proc/self/ns/pid", &info) != 0 || info.st_ino != 0xEFFFFFFCu;
 }
 
 static inline fixture *fixture_load(void)
