@@ -182,12 +182,15 @@ static void write_head(lot_json_text *t, const lot_check_result *r)
 {
     lot_json_member_text(t, "schema", "gpulot.check");
     lot_json_member_integer(t, "schema_version", 1);
+    lot_json_member_text(t, "producer", "gpulot " GPULOT_VERSION);
     lot_json_member_bool(t, "simulated", r->simulated);
     lot_json_member_bool(t, "ok", r->all_ok);
     lot_json_member_integer(t, "ranks", r->ranks);
     lot_json_member_integer(t, "missing_ranks", (int64_t)r->missing);
     lot_json_member_number(t, "prior_spread", r->prior);
     lot_json_member_number(t, "level", r->level);
+    lot_json_member_integer(t, "soak_passes", r->soak_passes);
+    lot_json_member_text(t, "against_run_id", r->against_run_id);
     lot_json_member_text(t, "precisions_tried", r->precisions);
     lot_json_member_number(t, "elapsed_seconds", r->elapsed_seconds);
 }

@@ -47,6 +47,9 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
     lot_json_open(&t, '{');
     lot_json_member_text(&t, "schema", "gpulot.compare");
     lot_json_member_integer(&t, "schema_version", 1);
+    lot_json_member_text(&t, "producer", "gpulot " GPULOT_VERSION);
+    lot_json_member_text(&t, "run_id_before", result->run_id_before);
+    lot_json_member_text(&t, "run_id_after", result->run_id_after);
     lot_json_member_bool(&t, "good", result->good);
     lot_json_member_bool(&t, "simulated", result->simulated);
     lot_json_member_bool(&t, "one_run", result->one_run);

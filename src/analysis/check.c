@@ -248,6 +248,9 @@ static void describe_runs(const lot_case *c)
     r->simulated = c->runs[0].header.simulated == 1;
     r->prior = c->options->prior;
     r->level = c->options->level;
+    r->soak_passes = c->options->soak_passes;
+    if (c->options->against != NULL)
+        (void)lot_field_copy(r->against_run_id, sizeof r->against_run_id, c->options->against->header.run_id);
     r->archive_count = c->run_count;
     for (size_t i = 0; i < c->run_count; i++) {
         describe_archive(&c->runs[i], c->options->files != NULL ? c->options->files[i] : "", &r->archives[i]);

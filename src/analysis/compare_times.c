@@ -324,16 +324,18 @@ static double count_tests(const lot_comparing *c)
     return fmax(tests, 1);
 }
 
-/* Whether both times are the same run, where no change needs no statistics. */
-static bool is_one_run(const lot_comparing *c)
+/* Which runs they are, where each is one. */
+static void note_runs(const lot_comparing *c)
 {
-    const lot_record_head *b, *a;
+    lot_compare_result *r = c->result;
 
-    if (from_several(c) || c->before->device_count == 0 || c->after->device_count == 0)
-        return false;
-    b = &c->before->devices[0].head;
-    a = &c->after->devices[0].head;
-    return a->identity.run_id[0] != '\0' && strcmp(a->identity.run_id, b->identity.run_id) == 0;
+    if (!from_several(c) && c->before->device_count > 0)
+        (void)lot_field_copy(r->run_id_before, sizeof r->run_id_before,
+                             c->before->devices[0].head.identity.run_id);
+    if (c->after->device_count > 0)
+        (void)lot_field_copy(r->run_id_after, sizeof r->run_id_after,
+                             c->after->devices[0].head.identity.run_id);
+    r->one_run = r->run_id_after[0] != '\0' && strcmp(r->run_id_after, r->run_id_before) == 0;
 }
 
 /* Whether a GPU measured now began before it did then, by its host's clock. */
@@ -356,7 +358,7 @@ void lot_comparing_times(lot_comparing *c)
                  .scratch = malloc((most + 1) * LOT_BASELINE_SERIES_MOST * sizeof *how.scratch)};
 
     c->no_memory = c->no_memory || how.scratch == NULL;
-    c->result->one_run = is_one_run(c);
+    note_runs(c);
     c->result->backwards = is_backwards(c);
     c->result->interval_level = 1 - how.alpha;
     c->result->archive_dof = lot_baseline_dof(c->before, c->result->matched);

@@ -75,17 +75,25 @@ static lot_status print_archives(checked *r, lot_error *error)
 {
     lot_report report;
 
-    if (!several_archives(r))
-        return LOT_OK;
     lot_report_begin(&report, 5, "lllll");
     for (size_t i = 0; i < r->archive_count; i++) {
         const lot_checked_archive *a = &r->archives[i];
 
-        lot_report_cell(&report, "archive %zu", i + 1);
+        if (several_archives(r))
+            lot_report_cell(&report, "archive %zu", i + 1);
+        else
+            lot_report_cell(&report, "archive");
         lot_report_cell(&report, "%s", lot_field_shown(a->file));
         lot_report_cell(&report, "%s", lot_field_shown(a->label));
         lot_report_cell(&report, "%s", lot_field_shown(a->run_id));
         lot_report_cell(&report, "%s", lot_count(a->ranks, "rank").text);
+    }
+    if (r->against_run_id[0] != '\0') {
+        lot_report_cell(&report, "against");
+        lot_report_cell(&report, "%s", "");
+        lot_report_cell(&report, "%s", "");
+        lot_report_cell(&report, "%s", r->against_run_id);
+        lot_report_cell(&report, "%s", "");
     }
     return lot_report_print(&report, stdout, error);
 }
@@ -378,6 +386,8 @@ static lot_status print_conclusion(checked *r, lot_error *error)
         }
         status = lot_report_print(&report, stdout, error);
     }
+    printf("judged by gpulot %s with --prior %g %%, --level %g %%, --soak-passes %" PRId64 "\n",
+           GPULOT_VERSION, 100 * r->prior, 100 * r->level, r->soak_passes);
     for (size_t i = 0; i < r->archive_count; i++)
         good += r->archives[i].good;
     printf("%zu of %s ok%s\n", good, lot_count(r->ranks, "GPU").text,

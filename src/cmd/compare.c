@@ -278,12 +278,30 @@ static bool only_undecided(const lot_compare_result *r)
     return true;
 }
 
+/* What is compared, so that who has the answer alone can find it. */
+static lot_status print_inputs(const lot_compare_result *r, const compare_config *config, lot_error *error)
+{
+    lot_report report;
+
+    lot_report_begin(&report, 3, "lll");
+    lot_report_cell(&report, "before");
+    lot_report_cell(&report, "%s", config->before);
+    lot_report_cell(&report, "%s", r->run_id_before);
+    lot_report_cell(&report, "now");
+    lot_report_cell(&report, "%s", config->after);
+    lot_report_cell(&report, "%s", r->run_id_after);
+    return lot_report_print(&report, stdout, error);
+}
+
 static lot_status print_text(const lot_compare_result *r, const compare_config *config, lot_error *error)
 {
     lot_status status;
 
     if (r->simulated)
         printf("SIMULATED: the devices are a simulator for tests. Nothing here is a measurement of a GPU.\n");
+    status = print_inputs(r, config, error);
+    if (status != LOT_OK)
+        return status;
     printf("%s before (%s), %zu now, %zu the same\n", lot_count((int64_t)r->devices_before, "GPU").text,
            lot_count(r->archives_before, "archive").text, r->devices_after, r->matched);
     if (r->matched_by_rank > 0)
@@ -300,6 +318,8 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
         status = print_drifts(r, config, error);
     printf("\n");
     print_blind(r);
+    printf("judged by gpulot %s with --tolerance %g %%, --level %g %%\n", GPULOT_VERSION,
+           100 * config->tolerance, 100 * config->level);
     printf("%s\n", r->good             ? "nothing got worse"
                    : only_undecided(r) ? "not every speed could be judged"
                                        : "something got worse");

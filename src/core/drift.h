@@ -110,6 +110,8 @@ typedef struct lot_drift {
 #define LOT_DRIFT_BLIND 0.25
 
 typedef struct lot_compare_result {
+    char run_id_before[40]; /* "" for a baseline of several archives */
+    char run_id_after[40];
     int64_t archives_before;
     size_t devices_before;
     size_t devices_after;
@@ -121,7 +123,7 @@ typedef struct lot_compare_result {
     double archive_dof;    /* degrees of freedom of the noise between archives; NaN with one archive before */
     double noise_factor;   /* half an interval in units of that noise; NaN with one archive or too few */
     bool simulated;
-    bool one_run;      /* before and after are the same run */
+    bool one_run;      /* before and after are the same run, where no change needs no statistics */
     bool backwards;    /* what is now began before what was */
     lot_drift *drifts; /* sorted by rank, that of now where there is one, then in the order of the phases */
     size_t drift_count;

@@ -181,6 +181,8 @@ typedef struct lot_check_result {
     size_t missing; /* of these without any record */
     double prior;   /* options, as used */
     double level;
+    int64_t soak_passes;
+    char against_run_id[40];     /* of the earlier archive; "" where none was given */
     lot_checked_device *devices; /* sorted by archive, then rank */
     size_t device_count;
     lot_checked_group *groups;
