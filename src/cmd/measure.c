@@ -30,6 +30,9 @@ static const char *from_process(void *context, const char *name)
     return getenv(name);
 }
 
+/* At the start, and again when the libraries of MPI and of the device are loaded, for some take signals for
+ * themselves: libfabric before 1.16 does where Open MPI only asks what it offers. Open MPI then unloads it,
+ * its handler with it, and the next signal would end the process with a segmentation fault. */
 static void catch_signals(void)
 {
     /* What people and batch systems send before they kill: SIGXCPU at the soft limit of CPU time. */
@@ -196,8 +199,10 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
     lot_error own = {0};
     lot_error verdict = {0};
     double began = lot_clock_seconds();
-    lot_status status = introduce(m, mine, error);
+    lot_status status;
 
+    catch_signals();
+    status = introduce(m, mine, error);
     if (status != LOT_OK)
         return status;
     if (m->launch.uses_mpi)

@@ -20,8 +20,8 @@ class Signals(RanksTest):
         self.assertEqual(self.spools(), [])
         return records
 
-    def stop_with(self, number):
-        with Started(command(2, *ENDLESS, "--quiet", "--output", self.output)) as run:
+    def stop_with(self, number, **more):
+        with Started(command(2, *ENDLESS, "--quiet", "--output", self.output), **more) as run:
             self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14 and self.rows_on_disk(1) > 14)
             run.process.send_signal(number)
             for record in self.check(run, 2):
@@ -32,6 +32,12 @@ class Signals(RanksTest):
 
     def test_interrupt_sent_to_mpirun(self):
         self.stop_with(signal.SIGINT)
+
+    def test_terminate_where_mpi_took_the_signal_for_itself(self):
+        self.stop_with(signal.SIGTERM, GPULOT_MODULE_DIR=self.faulty_modules("mpi"))
+
+    def test_interrupt_where_mpi_took_the_signal_for_itself(self):
+        self.stop_with(signal.SIGINT, GPULOT_MODULE_DIR=self.faulty_modules("mpi"))
 
     def test_user_signal_sent_to_mpirun(self):
         self.stop_with(signal.SIGUSR1)

@@ -96,12 +96,13 @@ class RanksTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.output = self.folder / "run.h5"
 
-    def faulty_modules(self):
-        """A folder for GPULOT_MODULE_DIR in which the host device has the faults of tests/support/faulty_host."""
+    def faulty_modules(self, faulty="host"):
+        """A folder for GPULOT_MODULE_DIR in which that module, host or mpi, has the faults of tests/support/faulty_*."""
         modules = self.folder / "modules"
         modules.mkdir()
-        (modules / "gpulot-host.so").symlink_to(pathlib.Path(os.environ["GPULOT_FAULTY_HOST"]) / "gpulot-host.so")
-        (modules / "gpulot-mpi.so").symlink_to(pathlib.Path(os.environ["GPULOT_MODULES"]) / "gpulot-mpi.so")
+        for name in ("host", "mpi"):
+            folder = f"{os.environ['GPULOT_FAULTY']}/faulty_{name}" if name == faulty else os.environ["GPULOT_MODULES"]
+            (modules / f"gpulot-{name}.so").symlink_to(f"{folder}/gpulot-{name}.so")
         return str(modules)
 
     def measure(self, ranks, *arguments, **more):
