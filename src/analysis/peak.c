@@ -11,7 +11,7 @@
 
 typedef struct model {
     const char *gpu;
-    const char *name_contains;
+    const char *name_end;
     const char *compute_capability;
     double multiprocessors;
     double memory_gb;
@@ -35,10 +35,16 @@ static bool memory_fits(const model *one, const lot_device_facts *device)
     return share >= MEMORY_LEAST && share <= MEMORY_MOST;
 }
 
+static bool name_fits(const model *one, const lot_device_facts *device)
+{
+    const size_t length = strlen(device->name), wanted = strlen(one->name_end);
+
+    return length >= wanted && strcmp(device->name + length - wanted, one->name_end) == 0;
+}
+
 static bool is_model(const model *one, const lot_device_facts *device)
 {
-    return strstr(device->name, one->name_contains) != NULL &&
-           strcmp(device->compute_capability, one->compute_capability) == 0 &&
+    return name_fits(one, device) && strcmp(device->compute_capability, one->compute_capability) == 0 &&
            (double)device->multiprocessors == one->multiprocessors && memory_fits(one, device) &&
            fabs(device->power_limit_default_watts - one->power_watts) <= POWER_TOLERANCE;
 }

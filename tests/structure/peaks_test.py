@@ -29,10 +29,10 @@ class Peaks(unittest.TestCase):
         seen = set()
         for row in rows():
             with self.subTest(gpu=row["gpu"]):
-                for column in ("name_contains", "compute_capability", "sm_count", "memory_gb", "power_w",
+                for column in ("name_end", "compute_capability", "sm_count", "memory_gb", "power_w",
                                "memory_gb_per_s"):
                     self.assertTrue(row[column], column)
-                key = tuple(row[column] for column in ("name_contains", "sm_count", "memory_gb", "power_w"))
+                key = tuple(row[column] for column in ("name_end", "sm_count", "memory_gb", "power_w"))
                 self.assertNotIn(key, seen)
                 seen.add(key)
 

@@ -86,11 +86,38 @@ static void test_conflicting_sources_give_none(void **state)
     assert_non_null(lot_peak_find(&device, "float32", "ieee", &peak));
 }
 
+static lot_device_facts card(const char *name, int64_t multiprocessors, int64_t mebibytes, double watts)
+{
+    lot_device_facts device = h100();
+
+    (void)snprintf(device.name, sizeof device.name, "%s", name);
+    (void)snprintf(device.compute_capability, sizeof device.compute_capability, "12.0");
+    device.multiprocessors = multiprocessors;
+    device.memory_bytes = mebibytes << 20;
+    device.power_limit_default_watts = watts;
+    return device;
+}
+
+/* A card for one market has all marks of another but a letter, and slower tensor cores. */
+static void test_a_name_that_goes_on_is_another_model(void **state)
+{
+    lot_device_facts device = card("NVIDIA GeForce RTX 5090", 170, 32120, 575);
+    lot_peak peak;
+
+    (void)state;
+    assert_null(lot_peak_find(&device, "bfloat16", "ieee", &peak));
+    device = card("NVIDIA GeForce RTX 5090 D", 170, 32120, 575);
+    assert_non_null(lot_peak_find(&device, "bfloat16", "ieee", &peak));
+    device = card("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 188, 97250, 600);
+    assert_null(lot_peak_find(&device, "bfloat16", "ieee", &peak));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rates_by_dtype_and_math),
                                        cmocka_unit_test(test_any_doubt_gives_none),
-                                       cmocka_unit_test(test_conflicting_sources_give_none)};
+                                       cmocka_unit_test(test_conflicting_sources_give_none),
+                                       cmocka_unit_test(test_a_name_that_goes_on_is_another_model)};
 
     return cmocka_run_group_tests_name("peak", tests, NULL, NULL);
 }
