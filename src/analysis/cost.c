@@ -19,13 +19,11 @@ typedef struct rented {
 } rented;
 
 /* A slow GPU lacks its share, one that failed or was lost all of it. */
-static int64_t lost_of(const lot_checked_device *d)
+static int64_t lost_of(const lot_judged *gpu, const lot_checked_device *d)
 {
     if ((d->verdicts & (LOT_VERDICT_BIT(LOT_VERDICT_LOST) | LOT_VERDICT_BIT(LOT_VERDICT_FAILED))) != 0)
         return MILLIONTHS;
-    if ((d->verdicts & LOT_VERDICT_BIT(LOT_VERDICT_SLOW)) != 0 && d->slower.value > 0)
-        return llround(d->slower.value * MILLIONTHS);
-    return 0;
+    return llround(gpu->missed_share * MILLIONTHS);
 }
 
 static int by_gpu(const void *a, const void *b)
@@ -58,7 +56,7 @@ static rented *list_rented(const lot_case *c)
         list[i].uuid = device->mig_parent_uuid[0] != '\0' ? device->mig_parent_uuid : device->uuid;
         list[i].rank = strcmp(device->kind, "host") == 0 ? c->gpus[i].head->identity.rank : 0;
         list[i].archive = c->gpus[i].archive;
-        list[i].lost_millionths = lost_of(&c->result->devices[i]);
+        list[i].lost_millionths = lost_of(&c->gpus[i], &c->result->devices[i]);
     }
     if (c->count > 0)
         qsort(list, c->count, sizeof *list, by_gpu);

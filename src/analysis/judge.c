@@ -45,6 +45,13 @@ lot_finding *lot_case_find(lot_case *c, size_t gpu, lot_verdict verdict, lot_evi
     return finding;
 }
 
+lot_finding *lot_case_find_slow(lot_case *c, size_t gpu, lot_evidence evidence, const char *measure,
+                                double share)
+{
+    c->gpus[gpu].missed_share = fmax(c->gpus[gpu].missed_share, share);
+    return lot_case_find(c, gpu, LOT_VERDICT_SLOW, evidence, measure);
+}
+
 void lot_finding_number(lot_finding *finding, double number, double threshold, const char *unit)
 {
     finding->number = number;

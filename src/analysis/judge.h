@@ -11,6 +11,7 @@ typedef struct lot_judged {
     size_t archive;      /* index of its run */
     bool repeated;       /* the same GPU stands in an earlier archive: no voice, nothing to compare */
     bool speed_judged;   /* against peers or an expectation */
+    double missed_share; /* of its speed, the most of all findings that call it slow; 0 where none does */
     bool corrupt_itself; /* its own repeats or reference say so: no voice among its peers */
 } lot_judged;
 
@@ -38,6 +39,10 @@ typedef struct lot_case {
  * pointer is valid until the next finding; never NULL. */
 lot_finding *lot_case_find(lot_case *c, size_t gpu, lot_verdict verdict, lot_evidence evidence,
                            const char *measure);
+
+/* The same with the verdict slow, of a GPU that lacks this share of speed. */
+lot_finding *lot_case_find_slow(lot_case *c, size_t gpu, lot_evidence evidence, const char *measure,
+                                double share);
 
 /* Sets number, threshold and unit. */
 void lot_finding_number(lot_finding *finding, double number, double threshold, const char *unit);

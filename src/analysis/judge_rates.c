@@ -69,7 +69,8 @@ static void judge_expected(lot_case *c, size_t gpu, const lot_expectation *e, co
             lot_case_good(c, gpu, LOT_EVIDENCE_EXPECTATION);
         return;
     }
-    f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "flops_per_second");
+    f = lot_case_find_slow(c, gpu, LOT_EVIDENCE_EXPECTATION, "flops_per_second",
+                           1 - rate / e->flops_per_second);
     lot_finding_place(f, s->phase, s->schedule);
     lot_finding_number(f, rate, e->flops_per_second * (1 - e->tolerance), "1/s");
     f->low = t->rows > 1 ? rate * exp(-half) : NAN;
@@ -151,7 +152,7 @@ static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lo
         return;
     }
     threshold = lot_spread_threshold(prior, &belief, chance);
-    f = lot_case_find(c, gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_EXPECTATION, "earlier_seconds");
+    f = lot_case_find_slow(c, gpu, LOT_EVIDENCE_EXPECTATION, "earlier_seconds", lot_speed_lost(d));
     lot_finding_place(f, s->phase, s->schedule);
     lot_finding_number(f, lot_speed_lost(d), lot_speed_lost(threshold), "1");
     lot_finding_say(f, "%.2f %% slower than %s of the earlier archive (own threshold %.2f %%)",

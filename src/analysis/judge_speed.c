@@ -174,8 +174,9 @@ typedef struct standing {
 static void find_slow(lot_case *c, const contest *k, const entrant *e, const standing *at)
 {
     const lot_estimate *slower = &at->slower;
-    lot_finding *f = lot_case_find(c, e->gpu, LOT_VERDICT_SLOW, LOT_EVIDENCE_PEER,
-                                   k->clock == LOT_CLOCK_DEVICE ? "device_seconds" : "host_seconds");
+    lot_finding *f =
+        lot_case_find_slow(c, e->gpu, LOT_EVIDENCE_PEER,
+                           k->clock == LOT_CLOCK_DEVICE ? "device_seconds" : "host_seconds", slower->value);
 
     lot_finding_place(f, k->phase, k->schedule);
     lot_finding_number(f, slower->value, at->threshold, "1");

@@ -72,12 +72,14 @@ static void expectations(void **state)
                             .tolerance = 0.05,
                             .source = "a test"};
     const lot_expectations list = {&rate, 1};
+    const lot_check_price price = {.total_cents = 1000, .gpus = 1, .days = 3};
     lot_check_options options = plain;
     lot_check_result r;
     lot_run run;
 
     (void)state;
     options.expectations = &list;
+    options.prices = &price;
     synthetic_run_make(&run, 1, 5, 0.02, 1);
     rate.flops_per_second = (double)run.devices[0].synthetic_model.flops_per_forward / 0.0195;
     check_with(&run, &options, &r); /* 2.5 % below, 5 % allowed */
@@ -87,6 +89,7 @@ static void expectations(void **state)
     check_with(&run, &options, &r);
     assert_int_equal(BIT(SLOW), verdict_of(&r, 0));
     assert_int_equal(LOT_EVIDENCE_EXPECTATION, finding_of(&r, 0, LOT_VERDICT_SLOW)->evidence);
+    assert_int_equal(71429, r.cost.lost_millionths); /* 1 - 0.0195 / 0.02 / 1.05: it has no peer */
     lot_check_result_free(&r);
     rate.width = 4097; /* of other work: says nothing */
     check_with(&run, &options, &r);
