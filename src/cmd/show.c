@@ -150,7 +150,7 @@ static lot_status print_run(const lot_run *run, const lot_ranks_summary *ranks, 
     lot_report_cell(&report, "%s%s", lot_field_shown(h->ended_by), h->complete == 1 ? "" : ", not complete");
     lot_report_cell(&report, "seal");
     lot_report_cell(&report, "%s",
-                    run->sealed ? "whole: every byte is as it was written"
+                    run->sealed ? "whole: every byte is as it was written; finds faults, not forgery"
                                 : "none: written to since by another program, or copied without its end");
     add_network(&report, run);
     if (priced)
