@@ -17,19 +17,26 @@ void lot_report_begin(lot_report *report, size_t columns, const char *align)
     report->align = align;
 }
 
-void lot_report_clean(char *text)
+void lot_report_line(FILE *out, const char *format, ...)
 {
-    for (char *at = text; *at != '\0';) {
-        const size_t size = lot_utf8_character(at, strnlen(at, 4));
-        const unsigned char first = (unsigned char)at[0];
-        /* C0, DEL, and C1, which is U+0080 to U+009F. */
-        const bool control = size == 1 ? first < 0x20 || first == 0x7F
-                                       : size == 2 && first == 0xC2 && (unsigned char)at[1] < 0xA0;
+    char usual[1024], *line = usual;
+    va_list arguments;
+    int length;
 
-        if (size == 0 || control)
-            memset(at, '?', size == 0 ? 1 : size);
-        at += size == 0 ? 1 : size;
+    va_start(arguments, format);
+    length = vsnprintf(usual, sizeof usual, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof usual && (line = malloc((size_t)length + 1)) != NULL) {
+        va_start(arguments, format);
+        (void)vsnprintf(line, (size_t)length + 1, format, arguments);
+        va_end(arguments);
     }
+    if (line == NULL)
+        line = usual;
+    lot_utf8_clean(line);
+    (void)fprintf(out, "%s\n", line);
+    if (line != usual)
+        free(line);
 }
 
 static bool reserve(lot_report *report)
@@ -55,7 +62,7 @@ void lot_report_cell(lot_report *report, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    lot_report_clean(text);
+    lot_utf8_clean(text);
     if (!report->failed && reserve(report) && (report->cells[report->count] = strdup(text)) != NULL)
         report->count++;
     else

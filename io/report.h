@@ -1,4 +1,4 @@
-/* Tables for the terminal: cells in, aligned columns out.
+/* Tables and lines for the terminal: cells in, aligned columns out.
  *
  *     lot_report report;
  *     lot_report_begin(&report, 2, "lr");      left, right
@@ -42,7 +42,8 @@ void lot_report_seconds(lot_report *report, double seconds);
  * any. LOT_MEMORY, with nothing printed, where memory ran out. */
 lot_status lot_report_print(lot_report *report, FILE *out, lot_error *error);
 
-/* Replaces in place, as above. */
-void lot_report_clean(char *text);
+/* Prints one line, its texts shown as in a cell; printf's format without the line break. Where memory runs
+ * out a long line is cut. */
+void lot_report_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

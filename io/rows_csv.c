@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "io/columns.h"
 #include "io/json_text.h"
-#include "io/report.h"
 #include "io/table_csv.h"
 
 /* Columns of /devices that stand before a row's own. */
@@ -39,7 +39,7 @@ static void print_text(FILE *out, const char *text)
     char clean[256]; /* the longest text field */
 
     (void)lot_field_copy(clean, sizeof clean, text);
-    lot_report_clean(clean);
+    lot_utf8_clean(clean);
     lot_table_write_field(out, clean);
 }
 

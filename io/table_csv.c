@@ -55,6 +55,8 @@ static const char *bad_characters(const char *line, size_t length)
             step = lot_utf8_character(line + i, length - i);
             if (step == 0)
                 return "not UTF-8";
+            if (step == 2 && byte == 0xC2 && (unsigned char)line[i + 1] < 0xA0) /* C1 */
+                return "a control character in the line";
         } else if ((byte < 0x20 && byte != '\t') || byte == 0x7F) {
             return byte == '\r' ? "a carriage return inside the line" : "a control character in the line";
         }

@@ -7,6 +7,7 @@
 
 #include "core/count.h"
 #include "core/date.h"
+#include "core/utf8.h"
 #include "io/file_bytes.h"
 #include "io/sha256.h"
 #include "io/table_csv.h"
@@ -66,9 +67,7 @@ static void fault(catalogue_reader *reader, int64_t line, const char *format, ..
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (char *c = text; *c != '\0'; c++) /* a quoted field may hold a line break */
-        if ((unsigned char)*c < 0x20)
-            *c = '?';
+    lot_utf8_clean(text); /* a quoted field may hold a line break, and a cut one half a character */
     hear_fault(reader, line, text);
 }
 

@@ -96,7 +96,7 @@ static void print_blindness(checked *r)
     else
         printf("of each GPU's memory at least %.2f %% was written and read back; the rest was not touched\n",
                100 * written);
-    printf("precisions tried: %s\n", lot_field_shown(r->precisions));
+    lot_report_line(stdout, "precisions tried: %s", lot_field_shown(r->precisions));
 }
 
 /* "0.079365 cents, exactly 5/63", or "N cents" where the fraction is whole. */

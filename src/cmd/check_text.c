@@ -109,22 +109,13 @@ static void print_groups(checked *r)
 {
     for (size_t i = 0; i < r->group_count; i++) {
         const lot_checked_group *g = &r->groups[i];
-        char name[sizeof g->name], configuration[sizeof g->configuration], library[sizeof g->library],
-            difference[sizeof g->difference];
 
-        memcpy(name, g->name, sizeof name);
-        memcpy(configuration, g->configuration, sizeof configuration);
-        memcpy(library, g->library, sizeof library);
-        lot_report_clean(name);
-        lot_report_clean(configuration);
-        lot_report_clean(library);
-        printf("group %zu: %zu x %s%s\n  %s\n  %s\n", i + 1, g->devices, name,
-               g->devices > 1 ? "" : ", alone: no verdict by peers", configuration, library);
-        if (i > 0 && looks_like(g, g - 1)) {
-            memcpy(difference, g->difference, sizeof difference);
-            lot_report_clean(difference);
-            printf("  unlike group %zu: %s\n", i, difference);
-        }
+        lot_report_line(stdout, "group %zu: %zu x %s%s", i + 1, g->devices, g->name,
+                        g->devices > 1 ? "" : ", alone: no verdict by peers");
+        lot_report_line(stdout, "  %s", g->configuration);
+        lot_report_line(stdout, "  %s", g->library);
+        if (i > 0 && looks_like(g, g - 1))
+            lot_report_line(stdout, "  unlike group %zu: %s", i, g->difference);
     }
 }
 
@@ -274,19 +265,11 @@ static place_name name_of(checked *r, size_t device)
 
 static void print_owner(checked *r, size_t device)
 {
-    const lot_checked_device *d;
-    char host[sizeof d->host], uuid[sizeof d->uuid];
-
-    if (device == LOT_NO_DEVICE_INDEX) {
+    if (device == LOT_NO_DEVICE_INDEX)
         printf("the rental\n");
-        return;
-    }
-    d = &r->devices[device];
-    memcpy(host, d->host, sizeof host);
-    memcpy(uuid, d->uuid, sizeof uuid);
-    lot_report_clean(host);
-    lot_report_clean(uuid);
-    printf("%s, host %s, %s\n", name_of(r, device).text, lot_field_shown(host), lot_field_shown(uuid));
+    else
+        lot_report_line(stdout, "%s, host %s, %s", name_of(r, device).text,
+                        lot_field_shown(r->devices[device].host), lot_field_shown(r->devices[device].uuid));
 }
 
 /* One GPU's findings, [first, end). */

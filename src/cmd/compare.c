@@ -226,11 +226,9 @@ static int by_gpu(const void *a, const void *b)
 static lot_status print_gpu(const lot_change *const *changes, size_t count, lot_error *error)
 {
     lot_report report;
-    char uuid[sizeof changes[0]->uuid];
 
-    memcpy(uuid, changes[0]->uuid, sizeof uuid);
-    lot_report_clean(uuid);
-    printf("rank %s, %s\n", name_of(changes[0]->rank_before, changes[0]->rank_after).text, uuid);
+    lot_report_line(stdout, "rank %s, %s", name_of(changes[0]->rank_before, changes[0]->rank_after).text,
+                    changes[0]->uuid);
     lot_report_begin(&report, 3, "lll");
     for (size_t i = 0; i < count; i++) {
         const lot_change *c = changes[i];

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "core/count.h"
 #include "io/json_text.h"
+#include "io/report.h"
 
 typedef enum manifest_action { ACTION_CREATE, ACTION_VERIFY } manifest_action;
 
@@ -37,10 +38,7 @@ static const lot_option options[] = {
 static void print_finding(void *context, const char *finding, const char *path, const char *detail)
 {
     (void)context;
-    printf("%-7s  ", finding);
-    for (; *path != '\0'; path++) /* a name may hold anything */
-        (void)putchar((unsigned char)*path < 0x20 || *path == 0x7f ? '?' : *path);
-    printf("%s%s\n", detail[0] != '\0' ? ": " : "", detail);
+    lot_report_line(stdout, "%-7s  %s%s%s", finding, path, detail[0] != '\0' ? ": " : "", detail);
 }
 
 static void add_finding(void *context, const char *finding, const char *path, const char *detail)

@@ -5,6 +5,7 @@
 
 #include "analysis/price.h"
 #include "core/count.h"
+#include "io/report.h"
 
 static void print_unit_cost(const lot_price *price)
 {
@@ -21,10 +22,13 @@ static void print_protocol(const lot_protocol *protocol)
 {
     if (protocol == NULL)
         return;
-    printf("useful work  %s\naccepted if  %s\nthreshold    %s\nfixed on     %s\naccepted by  %s\n"
-           "rejected     %s\nnot counted  %s\n",
-           protocol->useful_work, protocol->acceptance_rule, protocol->threshold, protocol->fixed_on,
-           protocol->accepted_by, protocol->rejected_unit, protocol->not_counted);
+    lot_report_line(stdout, "useful work  %s", protocol->useful_work);
+    lot_report_line(stdout, "accepted if  %s", protocol->acceptance_rule);
+    lot_report_line(stdout, "threshold    %s", protocol->threshold);
+    lot_report_line(stdout, "fixed on     %s", protocol->fixed_on);
+    lot_report_line(stdout, "accepted by  %s", protocol->accepted_by);
+    lot_report_line(stdout, "rejected     %s", protocol->rejected_unit);
+    lot_report_line(stdout, "not counted  %s", protocol->not_counted);
 }
 
 void lot_price_text_print(const lot_price_report *report)
@@ -54,5 +58,5 @@ void lot_price_text_print(const lot_price_report *report)
     print_unit_cost(price);
     print_protocol(report->protocol);
     for (size_t i = 0; i < report->notes->count; i++)
-        printf("note         %s\n", report->notes->text[i]);
+        lot_report_line(stdout, "note         %s", report->notes->text[i]);
 }

@@ -141,18 +141,20 @@ static void print_peak(const lot_run *run, size_t index, const lot_phase_summary
     const lot_record_head *head = &run->devices[index];
     const double rate = (double)head->synthetic_model.flops_per_forward / group->device.median * 1e-12;
     const double clock = clock_of(run, index, group);
+    char clock_text[32];
     lot_peak peak;
 
     if (strcmp(group->phase, "warm_forward") != 0 || !(rate > 0) ||
         lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math, &peak) != NULL)
         return;
-    printf("%s %s: %.1f of %.4g TFLOP/s, %.1f %% of peak (%s, dense at boost clock: %s)", group->phase,
-           lot_field_shown(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu,
-           peak.source);
     if (isnan(clock))
-        printf("; SM clock not measured\n");
+        (void)snprintf(clock_text, sizeof clock_text, "not measured");
     else
-        printf("; SM clock %.0f MHz\n", clock);
+        (void)snprintf(clock_text, sizeof clock_text, "%.0f MHz", clock);
+    lot_report_line(
+        stdout, "%s %s: %.1f of %.4g TFLOP/s, %.1f %% of peak (%s, dense at boost clock: %s); SM clock %s",
+        group->phase, lot_field_shown(group->schedule), rate, peak.tflops, 100 * rate / peak.tflops, peak.gpu,
+        peak.source, clock_text);
 }
 
 static lot_status print_groups(const lot_run *run, size_t index, bool wide, lot_error *error)
@@ -218,14 +220,10 @@ static lot_status print_rows(const lot_run *run, size_t index, lot_error *error)
 
 static void print_heading(const lot_record_head *head)
 {
-    char name[sizeof head->device.name], uuid[sizeof head->device.uuid];
-
-    memcpy(name, head->device.name, sizeof name);
-    memcpy(uuid, head->device.uuid, sizeof uuid);
-    lot_report_clean(name);
-    lot_report_clean(uuid);
-    printf("\nrank %" PRId64 ": %s%s, %s\n", head->identity.rank, lot_field_shown(name), lot_show_mark(head),
-           lot_field_shown(uuid));
+    printf("\n");
+    lot_report_line(stdout, "rank %" PRId64 ": %s%s, %s", head->identity.rank,
+                    lot_field_shown(head->device.name), lot_show_mark(head),
+                    lot_field_shown(head->device.uuid));
 }
 
 lot_status lot_show_phases(const lot_run *run, size_t index, lot_show_detail detail, lot_error *error)

@@ -5,12 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void one_line(char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-}
+#include "core/utf8.h"
 
 #define WORDING_MAX ((size_t)8192) /* of a text before it is cut, the terminator included */
 
@@ -49,7 +44,7 @@ static void fill(lot_error *error, lot_status status, const char *call, int64_t 
     error->code = code;
     memcpy(error->call, name, sizeof name);
     cut(error->text, sizeof error->text, text);
-    one_line(error->text);
+    lot_utf8_clean(error->text);
 }
 
 lot_status lot_error_set(lot_error *error, lot_status status, const char *call, int64_t code,

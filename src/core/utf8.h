@@ -13,4 +13,8 @@ size_t lot_utf8_character(const char *text, size_t left);
  */
 bool lot_utf8_valid(const char *text, size_t size);
 
+/* Puts '?' for every byte of a control character and of what is not UTF-8, so that no text from a file can
+ * tell a terminal what to do. */
+void lot_utf8_clean(char *text);
+
 #endif

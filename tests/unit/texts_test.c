@@ -201,6 +201,30 @@ static void test_table(void **state)
     free(text);
 }
 
+static void test_line(void **state)
+{
+    char *text = NULL, *second, big[3000];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 2] = '\a';
+    big[sizeof big - 1] = '\0';
+    lot_report_line(out, "%d: %s", 1, "caf\xC3\xA9 \x1b[31m\nred\xFF\xC2\x9B");
+    lot_report_line(out, "%s%s", big, "end");
+    assert_int_equal(fclose(out), 0);
+    second = strchr(text, '\n');
+    assert_non_null(second);
+    *second++ = '\0';
+    assert_string_equal(text, "1: caf\xC3\xA9 ?[31m?red???");
+    big[sizeof big - 2] = '?';
+    assert_memory_equal(second, big, sizeof big - 1);
+    assert_string_equal(second + sizeof big - 1, "end\n");
+    free(text);
+}
+
 /* Characters from the left to the end of the longest line. */
 static size_t longest_line(const char *text)
 {
@@ -262,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_a_record_keeps_its_other_words),
         cmocka_unit_test(test_grid),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_line),
         cmocka_unit_test(test_last_column_is_broken),
     };
 
