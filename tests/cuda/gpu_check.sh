@@ -5,8 +5,8 @@
 #
 # Needs nvcc of CUDA 11.8 or newer (on PATH, in $CUDA_HOME or $CUDA_PATH, below /usr/local, among Python's packages),
 # cuBLASLt, a C compiler and a driver; nothing else, no network, and under five minutes. A part for which
-# no time is left, or something else, is left out, and said to be; one that fails is a line of the table, and the next
-# one is done. Uses the first visible GPU and changes none of its settings. Its standard output is what
+# no time is left, or something else, is left out, and said to be; one that fails, or that hangs, is a line of the table,
+# and the next one is done. Uses the first visible GPU and changes none of its settings. Its standard output is what
 # docs/measurements/ keeps.
 #
 # Always: the module alone, through tests/cuda/gpu_driver, one process a part. Where there is PyTorch: the same by
@@ -15,6 +15,7 @@
 #     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere
 #     GPU_CHECK_PYTHON=PROGRAM  the Python that has PyTorch; else python3
 #     GPU_CHECK_NVCC=PROGRAM    the nvcc; without any, a build that is handed over is all that is checked
+#     GPU_CHECK_SANITIZER=PROGRAM  the compute-sanitizer; else that on PATH or of the toolkit
 #     CUDAHOSTCXX=PROGRAM       the C++ compiler for nvcc, where it does not take the machine's own
 #     GPU_CHECK_LIMIT=SECONDS   for everything; else 285
 #
@@ -106,11 +107,16 @@ knows() {
 }
 
 # What to compile for: this GPU, where the toolkit knows it; else code of 8.0 that the driver compiles for it. The
-# toolkit asks the driver where there is no nvidia-smi.
+# toolkit's question is the first, for nvidia-smi does not look at CUDA_VISIBLE_DEVICES. Beside a broken GPU either may
+# hang.
 choose_arch() {
-    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -dc 0-9)
-    if [ -z "$capability" ] && [ -x "$cuda/bin/__nvcc_device_query" ]; then
-        capability=$("$cuda/bin/__nvcc_device_query" 2> /dev/null | tr , '\n' | head -n 1 | tr -dc 0-9)
+    capability=""
+    if [ -x "$cuda/bin/__nvcc_device_query" ]; then
+        capability=$(limited 30 "$cuda/bin/__nvcc_device_query" 2> /dev/null | tr , '\n' | head -n 1 | tr -dc 0-9)
+    fi
+    if [ -z "$capability" ]; then
+        capability=$(limited 30 nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 |
+            tr -dc 0-9)
     fi
     if [ -n "$rehearsal" ]; then
         echo sm_90
@@ -188,20 +194,32 @@ build_alone() {
         -o "$build/alone/gpu_driver" $link || return 2
 }
 
-# A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART.
+# A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART. SECONDS are far more than it
+# needs: where they were not enough, it hangs.
 driver_part() {
-    seconds=$1
+    seconds=$1 cut=""
     shift
     for part; do :; done
     if [ "$1" = --tune ]; then part="$part, tuned"; fi
-    if [ "$seconds" -gt $(($(left) - reserve)) ]; then seconds=$(($(left) - reserve)); fi
+    if [ -n "$rehearsal" ]; then seconds=$((2 * seconds)); fi
+    if [ "$seconds" -gt $(($(left) - reserve)) ]; then
+        seconds=$(($(left) - reserve))
+        cut=1
+    fi
     limited "$seconds" "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} "$@" \
         >> "$build/results.tsv"
     code=$?
     case $code in
     0) ;;
     1) worst 1 ;;
-    124 | 137) skip "the part '$part', or the rest of it: no time was left" ;;
+    124 | 137)
+        if [ -n "$cut" ]; then
+            skip "the part '$part', or the rest of it: no time was left"
+        else
+            printf "the part '%s'\\thangs\\t\\t<= %s s\\tMISSED\\n" "$part" "$seconds" >> "$build/results.tsv"
+            worst 1
+        fi
+        ;;
     *)
         printf "the part '%s'\\tfailed\\t\\t\\tMISSED\\n" "$part" >> "$build/results.tsv"
         worst 1
@@ -329,15 +347,19 @@ measure_program() {
     printf 'whole process / PyTorch\t%s\t\t<= 1\t%s\n' "$ratio" "$verdict" >> "$build/results.tsv"
 }
 
-# The module's kernels under a checker that sees every access, where there is one that can watch this device.
+# The module's kernels under a checker that sees every access, where there is one that can watch this device. Calls that
+# fail are not its affair: the libraries ask the driver for functions that it may not have.
 check_accesses() {
-    checker=$(command -v compute-sanitizer) || checker=$cuda/bin/compute-sanitizer
-    if [ ! -x "$checker" ] || [ -n "$rehearsal" ]; then
+    checker=${GPU_CHECK_SANITIZER:-}
+    if [ -z "$checker$rehearsal" ]; then
+        checker=$(command -v compute-sanitizer) || checker=$cuda/bin/compute-sanitizer
+    fi
+    if [ ! -x "$checker" ]; then
         skip "accesses of the kernels: there is no compute-sanitizer, or no GPU"
         return
     fi
     for tool in memcheck racecheck; do
-        limited 40 "$checker" --tool "$tool" --error-exitcode 9 "$build/alone/gpu_driver" \
+        limited 40 "$checker" --tool "$tool" --report-api-errors no --error-exitcode 9 "$build/alone/gpu_driver" \
             "$build/alone/gpulot-cuda.so" --small values > "$build/$tool.log" 2>&1
         case $? in
         0) printf 'accesses of the kernels, %s\tpassed\t\t\tok\n' "$tool" >> "$build/results.tsv" ;;

@@ -32,6 +32,8 @@ static void set_bare(bare *b, const layer *l, cudaDataType_t type, cublasLtMatmu
     const cublasLtEpilogue_t epilogue =
         linear->activation == LOT_GELU_TANH ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
     const uint64_t workspace = BARE_WORKSPACE;
+    /* Sums in float32, as the module's are: another arithmetic is no rival. */
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
     LIBRARY(cublasLtMatmulDescCreate(&b->operation, compute, CUDA_R_32F));
     LIBRARY(cublasLtMatmulDescSetAttribute(b->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
@@ -45,6 +47,8 @@ static void set_bare(bare *b, const layer *l, cudaDataType_t type, cublasLtMatmu
     LIBRARY(cublasLtMatrixLayoutCreate(&b->output, type, out, (uint64_t)linear->rows, linear->out_features));
     LIBRARY(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                                  &workspace, sizeof workspace));
+    LIBRARY(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                 &reductions, sizeof reductions));
 }
 
 bare make_bare(check *c, const layer *l, int wanted)
