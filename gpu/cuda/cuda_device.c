@@ -166,12 +166,18 @@ static lot_status describe_unopened(int ordinal, lot_nvml *nvml, const lot_devic
 /* ---- enumerate ---- */
 
 /* Error 35 comes both without a driver and with one that is too old; the driver's version tells them apart.
- */
+ * What would be a device's fault later is the driver's here: no device is known yet. */
 static lot_status driver_error(lot_error *error)
 {
     int driver = 0;
     char needs[16], has[16];
 
+    if (lot_status_exit(error->status) == 1)
+        return lot_error_set(
+            error, LOT_NO_DRIVER, "cudaGetDeviceCount", error->code,
+            "cudaGetDeviceCount: %s: the NVIDIA driver is there and does not start; the kernel's log "
+            "may say why, and a container needs /dev/nvidia-uvm as well",
+            cudaGetErrorName((cudaError_t)error->code));
     if (error->code != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
         return error->status;
     runtime_version_text(needs, sizeof needs);

@@ -100,10 +100,28 @@ static cudaError_t fault_behind(const lot_device *device, cublasStatus_t code)
     return behind;
 }
 
+/* A kernel of the library is loaded with its first call, into memory that no pool holds. Where that cannot be
+ * had, the library may only say that it failed, which accuses the device. */
+#define LOADING_BYTES ((size_t)32 << 20)
+
+static bool no_room_to_load(const lot_device *device, lot_status status, size_t *available)
+{
+    size_t total = 0;
+
+    if (device == NULL || status != LOT_DEVICE_FAULT)
+        return false;
+    if (cudaMemGetInfo(available, &total) == cudaSuccess)
+        return *available < LOADING_BYTES;
+    (void)cudaGetLastError();
+    return false;
+}
+
 lot_status lot_blas_check(const lot_device *device, lot_error *error, const char *expression,
                           cublasStatus_t code)
 {
+    const lot_status status = lot_status_of_blas((int)code, device != NULL);
     char call[sizeof error->call];
+    size_t available = 0;
     cudaError_t behind;
 
     if (code == CUBLAS_STATUS_SUCCESS)
@@ -112,6 +130,11 @@ lot_status lot_blas_check(const lot_device *device, lot_error *error, const char
     behind = fault_behind(device, code);
     if (behind != cudaSuccess)
         return device_error(device, error, call, behind);
-    return lot_error_set(error, lot_status_of_blas((int)code, device != NULL), call, (int64_t)code, "%s: %s",
-                         call, cublasLtGetStatusName(code));
+    if (no_room_to_load(device, status, &available))
+        return lot_error_set(
+            error, LOT_DEVICE_MEMORY, call, (int64_t)code,
+            "%s: %s with %zu bytes of the device's memory free, into which the library loads its "
+            "kernels",
+            call, cublasLtGetStatusName(code), available);
+    return lot_error_set(error, status, call, (int64_t)code, "%s: %s", call, cublasLtGetStatusName(code));
 }
