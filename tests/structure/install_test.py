@@ -9,9 +9,8 @@ import sys
 import tempfile
 import unittest
 
-from project import BUILD, commands
+from project import BUILD, CMAKE, commands
 
-CMAKE = os.environ.get("GPULOT_CMAKE", "cmake")
 SMALL = ["--device", "host", "--batch", "1", "--context", "16", "--width", "64", "--dtype", "float32", "--warmup", "1",
          "--repeats", "2", "--output", "small.h5"]
 

@@ -7,6 +7,7 @@ import subprocess
 SOURCE = pathlib.Path(os.environ.get("GPULOT_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 BUILD = pathlib.Path(os.environ.get("GPULOT_BUILD_DIR", SOURCE / "build"))
 PROGRAM = os.environ.get("GPULOT_PROGRAM", str(BUILD / "gpulot"))
+CMAKE = os.environ.get("GPULOT_CMAKE", "cmake")
 MODULES = pathlib.Path(os.environ.get("GPULOT_MODULES", BUILD / "lib" / "gpulot"))
 SKIPPED = 77
 
