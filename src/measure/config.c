@@ -265,7 +265,7 @@ lot_activation lot_measure_activation(const lot_measure_config *config)
     return config->gelu == 0 ? LOT_GELU_ERF : LOT_GELU_TANH;
 }
 
-/* FNV-1a over the settings, padding included: they are zeroed before they are filled. */
+/* FNV-1a; of a setting with its padding, which is zeroed before it is filled. */
 static uint64_t mix(uint64_t digest, const void *data, size_t size)
 {
     const unsigned char *byte = data;
@@ -273,6 +273,21 @@ static uint64_t mix(uint64_t digest, const void *data, size_t size)
     for (size_t i = 0; i < size; i++)
         digest = (digest ^ byte[i]) * 0x100000001B3u;
     return digest;
+}
+
+/* What rank 0 alone looks at counts too: another rank that asks for something else would not get it. */
+static uint64_t mix_for_rank_0(uint64_t digest, const lot_measure_config *config)
+{
+    const char *const texts[] = {config->output, config->continues, config->tariffs, config->columns,
+                                 config->gpu};
+    const int64_t numbers[] = {config->days, config->lots};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const char *text = texts[i] != NULL ? texts[i] : "";
+
+        digest = mix(digest, text, strlen(text) + 1);
+    }
+    return mix(digest, numbers, sizeof numbers);
 }
 
 uint64_t lot_measure_config_digest(const lot_measure_config *config)
@@ -289,7 +304,7 @@ uint64_t lot_measure_config_digest(const lot_measure_config *config)
         if (options[i].kind == LOT_OPTION_TEXT) /* the whole of it: a setting's text may be cut */
             digest = mix(digest, *(const char *const *)at, strlen(*(const char *const *)at));
     }
-    return digest;
+    return mix_for_rank_0(digest, config);
 }
 
 lot_status lot_measure_config_echo(const lot_measure_config *config, lot_record *record, lot_error *error)

@@ -58,8 +58,8 @@ lot_status lot_measure_config_complete(lot_measure_config *config, lot_error *er
 /* The activation that --gelu names. */
 lot_activation lot_measure_activation(const lot_measure_config *config);
 
-/* A number that is the same for two ranks where every echoed option is the same, and, but for a chance of
- * 2^-64, only there. */
+/* A number that is the same for two ranks where every option is the same, and, but for a chance of 2^-64,
+ * only there. --spool and --quiet do not count: each rank may have its own. */
 uint64_t lot_measure_config_digest(const lot_measure_config *config);
 
 /* Echoes every option that is not private into record->configuration. LOT_MEMORY. */
