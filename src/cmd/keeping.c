@@ -1,4 +1,5 @@
 /* What of a rank's measurement is kept: its record, its progress on disk, and the handing over. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,7 +210,10 @@ void lot_keeping_discard(lot_measurement *m)
 static void say_kept(const lot_measurement *m, lot_status verdict)
 {
     const int archived = m->archived || verdict == LOT_LOST;
-    const char *output = archived ? "ANOTHER.h5" : m->config.output;
+    struct stat info;
+    /* Another run may have taken the name meanwhile. */
+    const bool taken = archived || lstat(m->config.output, &info) == 0;
+    const char *output = taken ? "ANOTHER.h5" : m->config.output;
     char before[160];
 
     if (m->team.facts.rank == 0) {
