@@ -14,6 +14,7 @@
 #include "io/archive_h5.h"
 #include "io/price_json.h"
 #include "io/protocol_json.h"
+#include "io/report.h"
 #include "io/tariffs_csv.h"
 
 typedef struct price_config {
@@ -203,7 +204,7 @@ static void print_fault(void *context, int64_t line, const char *text)
     price_job *job = context;
 
     job->faults++;
-    (void)fprintf(stderr, "gpulot price: %s:%" PRId64 ": %s\n", job->config->tariffs, line, text);
+    lot_report_line(stderr, "gpulot price: %s:%" PRId64 ": %s", job->config->tariffs, line, text);
 }
 
 static lot_status read_catalogue(price_job *job, lot_error *error)

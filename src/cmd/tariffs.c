@@ -7,6 +7,7 @@
 #include "analysis/price.h"
 #include "cmd/command.h"
 #include "core/count.h"
+#include "io/report.h"
 #include "io/tariffs_csv.h"
 #include "io/tariffs_json.h"
 
@@ -58,8 +59,8 @@ static void print_fault(void *context, int64_t line, const char *text)
     if (printer->json != NULL)
         (void)lot_tariffs_json_fault(printer->json, line, text, &ignored);
     else
-        (void)fprintf(printer->out, "%s%s:%" PRId64 ": %s\n",
-                      printer->out == stderr ? "gpulot tariffs: " : "", printer->config->file, line, text);
+        lot_report_line(printer->out, "%s%s:%" PRId64 ": %s",
+                        printer->out == stderr ? "gpulot tariffs: " : "", printer->config->file, line, text);
     printer->count++;
 }
 

@@ -6,8 +6,9 @@
  * with device times); failed (rank 1 ran out of memory and its error names rank 0's host); equal (all as fast
  * as rank 0 and verified against the reference: every GPU is ok); second (the run of another lot, with GPUs
  * of its own); again (another run over the same GPUs); later (a third run over them, every time a quarter
- * longer). sample_archive --spool DIR RANKS REPEATS writes the
- * folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file. */
+ * longer); hostile (texts that would write to a terminal what they like). sample_archive --spool DIR RANKS
+ * REPEATS writes the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,25 @@ static void make_second(lot_record *record)
     sample_text(head->device.uuid, sizeof head->device.uuid, text);
 }
 
+/* Begins every text of the head with what makes a terminal's text red. */
+static void make_hostile(lot_record_head *head)
+{
+    size_t sections;
+    const lot_fields *fields = lot_record_sections(&sections);
+
+    for (size_t s = 0; s < sections; s++)
+        for (size_t i = 0; i < fields[s].count; i++) {
+            const lot_field *field = &fields[s].fields[i];
+            char text[512];
+
+            if (field->kind != LOT_KIND_STR || strcmp(field->name, "run_id") == 0)
+                continue;
+            (void)snprintf(text, sizeof text, "\x1b[31m\n%s",
+                           (char *)head + fields[s].offset + field->offset);
+            sample_text((char *)head + fields[s].offset + field->offset, field->size, text);
+        }
+}
+
 static void make_kind(lot_record *record, const char *kind)
 {
     lot_record_head *head = &record->head;
@@ -123,6 +143,8 @@ static void make_kind(lot_record *record, const char *kind)
             record->phases[0].device_seconds;
         lot_record_count(record);
     }
+    if (is_kind(kind, "hostile"))
+        make_hostile(head);
 }
 
 static void write_archive(const char *path, int64_t ranks, int64_t repeats, const char *kind)

@@ -42,6 +42,9 @@ static void test_errors_are_one_line(void **state)
     assert_int_equal(lot_error_errno(&error, LOT_IO, "open", ENOENT, "a\nb"), LOT_IO);
     assert_string_equal(error.text, "a?b: No such file or directory");
     assert_int_equal(error.code, ENOENT);
+    /* C1, what is no UTF-8, and a character that a precision cuts */
+    (void)lot_error_set(&error, LOT_USAGE, "open", 0, "\xC2\x9B \xFF '%.2s'", "x\xC3\xA9");
+    assert_string_equal(error.text, "?? ? 'x?'");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     (void)lot_error_set(&error, LOT_USAGE, longer, 0, "%s", longer);
