@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/decimal.h"
 #include "core/utf8.h"
 
 #define DEEPEST 64
@@ -376,66 +377,6 @@ static bool take_notation(lot_json_reader *reader, notation *number)
     return !is_digit(reader);
 }
 
-static int leading_zeros(uint64_t value)
-{
-    return __builtin_clzll(value);
-}
-
-/* 2^exponent, for normal numbers. */
-static double power_of_two(int exponent)
-{
-    const uint64_t bits = (uint64_t)(1023 + exponent) << 52;
-    double value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* digits / 10^power, rounded as IEEE 754 wants it; digits not 0, power from 1 to 27. By whole numbers:
- * 10^power is 5^power, which is below 2^63, times a power of two. Both sides are shifted until their highest
- * bits stand; their quotient with 62 bits behind the point has at least 62 bits, and whether anything is left
- * over is noted in the lowest one, so that one rounding to 53 bits gives the nearest double. */
-static double divide(uint64_t digits, int power)
-{
-    __extension__ typedef unsigned __int128 wide;
-    static const uint64_t powers_of_five[] = {UINT64_C(1),
-                                              UINT64_C(5),
-                                              UINT64_C(25),
-                                              UINT64_C(125),
-                                              UINT64_C(625),
-                                              UINT64_C(3125),
-                                              UINT64_C(15625),
-                                              UINT64_C(78125),
-                                              UINT64_C(390625),
-                                              UINT64_C(1953125),
-                                              UINT64_C(9765625),
-                                              UINT64_C(48828125),
-                                              UINT64_C(244140625),
-                                              UINT64_C(1220703125),
-                                              UINT64_C(6103515625),
-                                              UINT64_C(30517578125),
-                                              UINT64_C(152587890625),
-                                              UINT64_C(762939453125),
-                                              UINT64_C(3814697265625),
-                                              UINT64_C(19073486328125),
-                                              UINT64_C(95367431640625),
-                                              UINT64_C(476837158203125),
-                                              UINT64_C(2384185791015625),
-                                              UINT64_C(11920928955078125),
-                                              UINT64_C(59604644775390625),
-                                              UINT64_C(298023223876953125),
-                                              UINT64_C(1490116119384765625),
-                                              UINT64_C(7450580596923828125)};
-    const int digits_shift = leading_zeros(digits);
-    const int divisor_shift = leading_zeros(powers_of_five[power]);
-    const uint64_t divisor = powers_of_five[power] << divisor_shift;
-    const wide dividend = (wide)(digits << digits_shift) << 62;
-    const uint64_t quotient = (uint64_t)(dividend / divisor);
-    const uint64_t sticky = (wide)quotient * divisor != dividend ? 1 : 0;
-
-    return (double)(quotient | sticky) * power_of_two(divisor_shift - digits_shift - 62 - power);
-}
-
 /* What is neither short nor simple is the C library's, which wants a terminated text. */
 static bool convert(lot_json_reader *reader, const notation *number, double *value)
 {
@@ -461,8 +402,8 @@ bool lot_json_read_number(lot_json_reader *reader, lot_json_figure *figure)
         value = 0;
     else if (number.count <= 19 && number.exponent == 0)
         value = (double)number.digits;
-    else if (number.count <= 19 && number.exponent < 0 && number.exponent >= -27)
-        value = divide(number.digits, (int)-number.exponent);
+    else if (number.count <= 19 && number.exponent < 0 && number.exponent >= -LOT_DECIMAL_POWER_MOST)
+        value = lot_decimal_divide(number.digits, (int)-number.exponent);
     else if (!convert(reader, &number, &value))
         return false;
     figure->value = number.negative ? -value : value;
