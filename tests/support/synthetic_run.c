@@ -218,7 +218,8 @@ void synthetic_run_slow(lot_run *run, size_t gpu, double share)
         scale(&rows[k], rows[k].device_seconds / (1 - share));
 }
 
-void synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const char *schedule, size_t count)
+lot_phase *synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const char *schedule,
+                                size_t count)
 {
     const size_t end = run->first_phase[gpu + 1];
     lot_phase *grown = must(realloc(run->phases, (run->phase_count + count + 1) * sizeof *grown));
@@ -236,6 +237,7 @@ void synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const cha
     run->phase_count += count;
     if (lot_run_index(run, &error) != LOT_OK)
         abort();
+    return &grown[end];
 }
 
 void synthetic_run_permute(lot_run *run, const size_t *order, int keep_numbers)

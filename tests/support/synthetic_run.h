@@ -37,8 +37,10 @@ void synthetic_run_slow(lot_run *run, size_t gpu, double share);
 lot_phase *synthetic_run_rows(lot_run *run, size_t gpu, size_t *count);
 lot_phase *synthetic_run_warm(lot_run *run, size_t gpu, size_t k);
 
-/* Appends `count` rows to one GPU, copies of its last warm row with that phase and schedule. */
-void synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const char *schedule, size_t count);
+/* Appends `count` rows to one GPU, copies of its last row with that phase and schedule. Gives the first,
+ * until the next rows are appended. */
+lot_phase *synthetic_run_append(lot_run *run, size_t gpu, const char *phase, const char *schedule,
+                                size_t count);
 
 /* Header and all ranks of the run, reduced; begin with an empty *observed, free it with lot_observed_free. */
 void synthetic_run_observe(const lot_run *run, lot_observed_run *observed);

@@ -41,15 +41,16 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-static void append(lot_archive_writer *writer, const lot_record *record)
+static lot_status append(lot_archive_writer *writer, const lot_record *record, lot_error *error)
 {
-    lot_error error = {0};
     char *json = NULL;
     size_t size = 0;
+    lot_status status;
 
-    assert_int_equal(lot_record_json_write(record, &json, &size, &error), LOT_OK);
-    assert_int_equal(lot_archive_append(writer, record, json, size, &error), LOT_OK);
+    assert_int_equal(lot_record_json_write(record, &json, &size, error), LOT_OK);
+    status = lot_archive_append(writer, record, json, size, error);
     free(json);
+    return status;
 }
 
 static void write_sample(const char *path, int64_t ranks, int64_t repeats)
@@ -68,7 +69,7 @@ static void write_sample(const char *path, int64_t ranks, int64_t repeats)
             record.phases[4].telemetry.clock_event_bits = 4;
             lot_record_add_sample(&record)->seconds = 7.25;
         }
-        append(writer, &record);
+        assert_int_equal(append(writer, &record, &error), LOT_OK);
         lot_record_free(&record);
     }
     sample_header(&header, ranks);
@@ -159,24 +160,33 @@ static lot_status pass_over(void *context, const lot_record_head *head, const lo
     return LOT_OK;
 }
 
+/* Writes the archive of a run of one rank. */
+static void write_one(const char *path, const lot_record *record, double elapsed_seconds)
+{
+    lot_archive_writer *writer = NULL;
+    lot_run_header header;
+    lot_error error = {0};
+
+    assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
+    assert_int_equal(append(writer, record, &error), LOT_OK);
+    sample_header(&header, 1);
+    header.elapsed_seconds = elapsed_seconds;
+    assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
+}
+
 /* Where fewer rows are found than the rank had, some were taken out or the table is not in order. */
 static void test_rank_lacks_rows(void **state)
 {
     const char *path = in_folder("short.h5");
-    lot_archive_writer *writer = NULL;
     lot_record record;
-    lot_run_header header;
     lot_error error = {0};
     lot_run run;
 
     (void)state;
-    assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
     sample_record(&record, 0, 1, 2);
     record.head.outcome.phase_rows = 7; /* it has 6 */
-    append(writer, &record);
+    write_one(path, &record, 1.5);
     lot_record_free(&record);
-    sample_header(&header, 1);
-    assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
     assert_int_equal(lot_archive_read_rank(path, 0, &run, &error), LOT_DAMAGED);
     assert_non_null(strstr(error.text, "6 rows of rank 0"));
     assert_int_equal(lot_archive_read(path, true, &run, &error), LOT_DAMAGED);
@@ -191,20 +201,14 @@ static void test_rank_lacks_rows(void **state)
 static void test_optional_tables(void **state)
 {
     const char *path = in_folder("plain.h5");
-    lot_archive_writer *writer = NULL;
     lot_record record;
-    lot_run_header header;
     lot_error error = {0};
     lot_run run;
 
     (void)state;
-    assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
     sample_record(&record, 0, 1, 2);
-    append(writer, &record);
+    write_one(path, &record, NAN);
     lot_record_free(&record);
-    sample_header(&header, 1);
-    header.elapsed_seconds = NAN;
-    assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
     assert_int_equal(lot_archive_read(path, true, &run, &error), LOT_OK);
     assert_true(isnan(run.header.elapsed_seconds));
     assert_null(run.tariff_json);
@@ -471,15 +475,11 @@ static lot_status write_many(const char *path, int64_t ranks, lot_error *error)
 
     for (int64_t rank = 0; status == LOT_OK && rank < ranks; rank++) {
         lot_record record;
-        char *json = NULL;
-        size_t size = 0;
 
         sample_record(&record, rank, ranks, 20);
         if (rank >= ranks / 2)
             lot_record_add_sample(&record)->seconds = 7.25;
-        assert_int_equal(lot_record_json_write(&record, &json, &size, error), LOT_OK);
-        status = lot_archive_append(writer, &record, json, size, error);
-        free(json);
+        status = append(writer, &record, error);
         lot_record_free(&record);
     }
     if (status != LOT_OK) {
@@ -525,17 +525,13 @@ static void test_order(void **state)
     lot_archive_writer *writer = NULL;
     lot_record record;
     lot_error error = {0};
-    char *json = NULL;
-    size_t size = 0;
 
     (void)state;
     assert_int_equal(lot_archive_create(in_folder("order.h5"), &writer, &error), LOT_OK);
     sample_record(&record, 1, 2, 1);
-    assert_int_equal(lot_record_json_write(&record, &json, &size, &error), LOT_OK);
-    assert_int_equal(lot_archive_append(writer, &record, json, size, &error), LOT_OK);
-    assert_int_equal(lot_archive_append(writer, &record, json, size, &error), LOT_INTERNAL);
+    assert_int_equal(append(writer, &record, &error), LOT_OK);
+    assert_int_equal(append(writer, &record, &error), LOT_INTERNAL);
     lot_archive_abandon(writer);
-    free(json);
     lot_record_free(&record);
 }
 

@@ -70,14 +70,12 @@ static void soak(void **state)
     (void)state;
     synthetic_run_make(&run, 3, 5, 0.02, 1);
     for (size_t gpu = 0; gpu < 3; gpu++) {
-        size_t count;
-        lot_phase *rows;
+        const size_t count = gpu == 2 ? 40 : 60;
+        lot_phase *rows = synthetic_run_append(&run, gpu, "soak", "together", count);
 
-        synthetic_run_append(&run, gpu, "soak", "together", gpu == 2 ? 40 : 60);
-        rows = synthetic_run_rows(&run, gpu, &count);
-        for (size_t k = 9; k < count; k++) {
+        for (size_t k = 0; k < count; k++) {
             rows[k].passes = 2;
-            rows[k].device_seconds = 0.04 * (gpu == 1 ? 1 + 0.001 * (double)(k - 9) : 1);
+            rows[k].device_seconds = 0.04 * (gpu == 1 ? 1 + 0.001 * (double)k : 1);
         }
     }
     check_with(&run, &plain, &r);
@@ -100,13 +98,10 @@ static void soak_of_one_row(void **state)
     (void)state;
     synthetic_run_make(&run, 3, 5, 0.02, 1);
     for (size_t gpu = 0; gpu < 3; gpu++) {
-        size_t count;
-        lot_phase *rows;
+        lot_phase *row = synthetic_run_append(&run, gpu, "soak", "together", 1);
 
-        synthetic_run_append(&run, gpu, "soak", "together", 1);
-        rows = synthetic_run_rows(&run, gpu, &count);
-        rows[count - 1].passes = 100;
-        rows[count - 1].device_seconds = gpu == 1 ? 2.6 : 2.0;
+        row->passes = 100;
+        row->device_seconds = gpu == 1 ? 2.6 : 2.0;
     }
     check_with(&run, &plain, &r);
     f = finding_of(&r, 1, LOT_VERDICT_SLOW);
