@@ -74,8 +74,14 @@ lot_status lot_spool_flush(lot_spool *spool, bool to_disk, lot_error *error)
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written < 0)
-            return lot_error_errno(error, LOT_IO, "write", errno, "%s could not be written", spool->path);
+        if (written < 0) {
+            const int reason = errno;
+
+            /* Where there is room again later, the file goes on within the line that was begun. */
+            spool->pending.size -= done;
+            memmove(spool->pending.data, spool->pending.data + done, spool->pending.size + 1);
+            return lot_error_errno(error, LOT_IO, "write", reason, "%s could not be written", spool->path);
+        }
         done += (size_t)written;
     }
     lot_json_reset(&spool->pending);

@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/record_json.h"
@@ -309,6 +312,49 @@ static void test_a_broken_line(void **state)
     free(text);
 }
 
+/* A disk that is full for a while: what did not fit follows when it does, and nothing is written twice. */
+static void test_full_for_a_while(void **state)
+{
+    char own[] = "/tmp/gpulot-spool-XXXXXX", command[256], *path;
+    struct rlimit old, small;
+    struct stat begun;
+    lot_error error = {0};
+    lot_spool *spool = NULL;
+    lot_record record, read;
+    char *text = malloc(1 << 20);
+    FILE *file;
+
+    (void)state;
+    assert_true(mkdtemp(own) != NULL && text != NULL && (path = lot_spool_file(own, 0)) != NULL);
+    sample_record(&record, 0, 1, 3);
+    assert_int_equal(lot_spool_open(own, 0, &spool, &error), LOT_OK);
+    assert_int_equal(lot_spool_head(spool, &record, &error), LOT_OK);
+    assert_int_equal(stat(path, &begun), 0);
+    for (size_t i = 0; i < record.phase_count; i++)
+        assert_int_equal(lot_spool_phase(spool, &record.phases[i], &error), LOT_OK);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = (rlim_t)begun.st_size + 100; /* within the first row */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(lot_spool_flush(spool, false, &error), LOT_IO);
+    assert_int_equal(lot_spool_flush(spool, false, &error), LOT_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(lot_spool_flush(spool, false, &error), LOT_OK);
+    lot_spool_close(spool, false);
+    assert_non_null(file = fopen(path, "r"));
+    assert_int_equal(lot_spool_parse(text, fread(text, 1, 1 << 20, file), 0, &read, &error), LOT_OK);
+    (void)fclose(file);
+    assert_int_equal(read.phase_count, record.phase_count);
+    assert_int_equal(read.error_count, 1); /* that it is lost, and no line that could not be read */
+    lot_record_free(&read);
+    lot_record_free(&record);
+    free(text);
+    free(path);
+    (void)snprintf(command, sizeof command, "rm -r %s", own);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_tariff(void **state)
 {
     char own[] = "/tmp/gpulot-spool-XXXXXX";
@@ -339,13 +385,10 @@ static void test_tariff(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lost_and_missing),
-        cmocka_unit_test(test_two_runs_are_told_apart),
-        cmocka_unit_test(test_a_rank_has_one_file),
-        cmocka_unit_test(test_no_folder),
-        cmocka_unit_test(test_cut_anywhere),
-        cmocka_unit_test(test_a_broken_line),
-        cmocka_unit_test(test_tariff),
+        cmocka_unit_test(test_lost_and_missing), cmocka_unit_test(test_two_runs_are_told_apart),
+        cmocka_unit_test(test_full_for_a_while), cmocka_unit_test(test_a_rank_has_one_file),
+        cmocka_unit_test(test_no_folder),        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_a_broken_line),    cmocka_unit_test(test_tariff),
     };
     const struct CMUnitTest apart[] = {cmocka_unit_test(test_several_folders)};
     const struct CMUnitTest digests[] = {cmocka_unit_test(test_digests_of_a_lost_rank)};
