@@ -153,9 +153,41 @@ static void test_a_forward_pass_holds_only_its_work(void **state)
     fixture_free(f);
 }
 
+/* The library's own GELU is part of the product. */
+static void test_a_fused_pass_holds_no_launch(void **state)
+{
+    static const char *const pass[] = {
+        "cudaEventRecord",      "cudaMallocFromPoolAsync", "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatmul",       "cudaMallocFromPoolAsync", "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatmul",       "cudaFreeAsync",           "cudaEventRecord",
+        "cudaStreamSynchronize"};
+    const lot_measure_config config = {
+        .batch = 1, .context = 16, .width = 64, .hidden = 256, .seed = 1, .gelu = 1};
+    fixture *f = fixture_load();
+    lot_plan_facts facts[2];
+    lot_workload network;
+    double began, ended;
+    call_log *log;
+
+    (void)state;
+    fixture_open(f, 0, 0);
+    lot_workload_init(&network, &config, f->module, f->device);
+    assert_int_equal(network.activation, LOT_GELU_TANH);
+    WORKS(f, lot_workload_load(&network, &f->error));
+    WORKS(f, lot_workload_inputs(&network, &f->error));
+    WORKS(f, lot_workload_plan(&network, &facts[0], &facts[1], &f->error));
+    one_phase(f, "warm_forward", forward, &network, &began, &ended);
+    log = read_log();
+    check_span(log, began, ended, pass, (int)(sizeof pass / sizeof pass[0]));
+    free(log);
+    lot_workload_free(&network);
+    fixture_free(f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_forward_pass_holds_only_its_work)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_forward_pass_holds_only_its_work),
+                                       cmocka_unit_test(test_a_fused_pass_holds_no_launch)};
 
     return cmocka_run_group_tests_name("cuda span", tests, NULL, NULL);
 }
