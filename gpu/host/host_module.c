@@ -2,9 +2,11 @@
  * memory is the host's, and its work is done when a call returns. */
 #include <errno.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "gpu/host/host_device.h"
 #include "gpu/host/host_memory.h"
@@ -154,6 +156,33 @@ static void host_close(lot_device *device)
     free(device);
 }
 
+/* What oneDNN maps beside the pool, for its kernels and what they are made of: at most 32 MiB was seen. */
+#define LIBRARY_BYTES ((size_t)64 << 20)
+
+/* Whether there is address space for the library and its threads. Where a limit (ulimit -v) leaves less, they
+ * do not return an error: the process is ended. */
+static lot_status check_room(const lot_device *device, lot_error *error)
+{
+    pthread_attr_t usual;
+    size_t stack = 0, bytes;
+    void *room;
+
+    if (pthread_attr_init(&usual) == 0) {
+        (void)pthread_attr_getstacksize(&usual, &stack);
+        (void)pthread_attr_destroy(&usual);
+    }
+    bytes = LIBRARY_BYTES + (size_t)device->threads * stack;
+    room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return lot_error_set(
+            error, LOT_TOO_LARGE, "mmap", errno,
+            "oneDNN with %d of --threads needs %zu MiB of address space, more than the limit on "
+            "this process leaves (ulimit -v)",
+            device->threads, bytes >> 20);
+    (void)munmap(room, bytes);
+    return LOT_OK;
+}
+
 static lot_status open_library(lot_device *device, lot_error *error)
 {
     dnnl_status_t code = dnnl_engine_create(&device->engine, dnnl_cpu, 0);
@@ -178,6 +207,8 @@ static lot_status host_open(const lot_device_options *options, lot_device **devi
     status = lot_host_cpus_read(&made->cpus, error);
     if (status == LOT_OK)
         status = set_threads(made, options->threads, error);
+    if (status == LOT_OK)
+        status = check_room(made, error);
     if (status == LOT_OK)
         status = measure_pool(made, error);
     if (status == LOT_OK)

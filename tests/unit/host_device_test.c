@@ -3,8 +3,12 @@
 #include "support/host_fixture.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- memory ---- */
 
@@ -309,15 +313,62 @@ static void test_copies(void **state)
     assert_memory_equal(from, back, sizeof from);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which has mapped more than any limit would leave */
+
+/* Bytes of address space that this process has taken. */
+static rlim_t address_space(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu", &pages), 1);
+    (void)fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* In a process of its own, whose limit stays: oneDNN would end it. */
+static void test_too_little_address_space_is_refused(void **state)
+{
+    fixture *f = *state;
+    const pid_t child = fork();
+    int status = 0;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit little = {address_space() + (rlim_t)(16 * MIB), RLIM_INFINITY};
+        const lot_device_options options = {.ordinal = 0, .threads = 1};
+        lot_device *device = NULL;
+        const bool limited = setrlimit(RLIMIT_AS, &little) == 0;
+        const lot_status opened = f->module->open(&options, &device, &f->error);
+
+        _exit(!limited || opened != LOT_TOO_LARGE || strstr(f->error.text, "address space") == NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_counters_by_hand),           TEST(test_small_blocks_merge),
-        TEST(test_blocks_do_not_overlap),      TEST(test_too_much_memory_is_refused),
-        TEST(test_untouched_memory_counts),    TEST(test_enumerate_gives_this_cpu),
-        TEST(test_uuid_follows_the_cpus),      TEST(test_every_null_has_a_reason),
-        TEST(test_threads_are_what_was_asked), TEST(test_refusals),
-        TEST(test_memory_used_is_plausible),   TEST(test_copies),
+        TEST(test_counters_by_hand),
+        TEST(test_small_blocks_merge),
+        TEST(test_blocks_do_not_overlap),
+        TEST(test_too_much_memory_is_refused),
+        TEST(test_untouched_memory_counts),
+        TEST(test_enumerate_gives_this_cpu),
+        TEST(test_uuid_follows_the_cpus),
+        TEST(test_every_null_has_a_reason),
+        TEST(test_threads_are_what_was_asked),
+        TEST(test_refusals),
+        TEST(test_memory_used_is_plausible),
+        TEST(test_copies),
+#ifndef __SANITIZE_ADDRESS__
+        TEST(test_too_little_address_space_is_refused),
+#endif
     };
 
     return cmocka_run_group_tests_name("host device", tests, NULL, NULL);
