@@ -273,10 +273,11 @@ static void give_back(path_lock *held)
     free(held->name);
 }
 
-/* The text of a file, terminated, to be freed; an empty one where there is no such file. */
+/* The text of a file, terminated, to be freed; an empty one where there is no such file. One that may not be
+ * written is refused here: a folder alone would let it be replaced. */
 static lot_status read_whole(const char *path, char **text, size_t *size, mode_t *mode, lot_error *error)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     const int reason = errno;
     struct stat info;
     lot_status status;
@@ -288,7 +289,7 @@ static lot_status read_whole(const char *path, char **text, size_t *size, mode_t
         return *text != NULL ? LOT_OK : no_memory(error, path);
     }
     if (file < 0)
-        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s cannot be read", path);
+        return lot_error_errno(error, LOT_OUTPUT, "open", reason, "%s cannot be changed", path);
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
         status = lot_error_set(error, LOT_OUTPUT, "output", 0, "%s is not a file", path);
     } else {

@@ -241,6 +241,34 @@ static void test_edit_keeps_mode_and_refusals_change_nothing(void **state)
     assert_int_equal(lot_atomic_edit(folder, add_line, line, &error), LOT_OUTPUT);
 }
 
+/* Whoever may write in the folder alone could put a new file in its place. */
+static void test_edit_refuses_what_may_not_be_written(void **state)
+{
+    static char line[] = "more";
+    lot_error error = {0};
+    pid_t child;
+    int end = 0;
+
+    (void)state;
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_int_equal(chmod(path, 0444), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0)
+            _exit(9);
+        _exit(lot_atomic_edit(path, add_line, line, &error) != LOT_OUTPUT ||
+              strstr(error.text, "cannot be changed: Permission denied") == NULL);
+    }
+    assert_int_equal(waitpid(child, &end, 0), child);
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_true(WIFEXITED(end));
+    assert_int_equal(WEXITSTATUS(end), 0);
+    assert_int_equal(lines(), 61);
+    assert_int_equal(files_in_folder(), 1);
+}
+
 /* A link, as /dev/stdout is one, must not become a file. */
 static void test_edit_follows_links(void **state)
 {
@@ -290,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_read_only_folder),
         cmocka_unit_test(test_edit_loses_nothing),
         cmocka_unit_test(test_edit_keeps_mode_and_refusals_change_nothing),
+        cmocka_unit_test(test_edit_refuses_what_may_not_be_written),
         cmocka_unit_test(test_edit_follows_links),
         cmocka_unit_test(test_edit_of_what_is_no_file),
     };
