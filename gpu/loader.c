@@ -92,7 +92,11 @@ lot_status lot_loader_load(const char *name, const lot_device_module **module, l
     if (status != LOT_OK)
         return status;
     found = table;
-    if (found->abi != LOT_DEVICE_ABI || found->size != sizeof *found || strcmp(found->name, name) != 0)
+    if (found->abi == LOT_DEVICE_ABI && found->size == sizeof *found && strcmp(found->name, name) != 0)
+        return lot_error_set(error, LOT_MODULE_ABI, "dlopen", 0,
+                             "gpulot-%s.so is the module %s under another name: install all from one version",
+                             name, found->name);
+    if (found->abi != LOT_DEVICE_ABI || found->size != sizeof *found)
         return lot_error_set(
             error, LOT_MODULE_ABI, "dlopen", 0,
             "the module %s is of interface %u, this program needs %u: install both from one version", name,
