@@ -132,7 +132,7 @@ static lot_status store_number(const lot_option *option, const char *value, void
 
     if (lot_parse_number(value, &parsed) && (share || strchr(value, '%') == NULL) &&
         in_range(option, parsed)) {
-        *(double *)at = parsed;
+        *(double *)at = parsed == 0 ? 0 : parsed; /* "-0" is no other number */
         return LOT_OK;
     }
     (void)snprintf(allowed, sizeof allowed, "a number %s %lld %s %lld%s", above ? "above" : "from",

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,6 +120,8 @@ static void test_every_kind(void **state)
     assert_string_equal(c.text, "x=y");
     assert_int_equal(c.list.count, 2);
     assert_string_equal(c.list.items[1], "two");
+    assert_int_equal(parse(&c, &help, &error, 3, "--share", "-0", "f"), LOT_OK);
+    assert_true(c.share == 0 && !signbit(c.share));
 }
 
 static void test_refusals(void **state)
