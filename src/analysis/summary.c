@@ -83,6 +83,14 @@ static void fill_pass_times(lot_phase_summary *group, const lot_phase *rows, siz
     group->device_pass = time_of(device, count);
 }
 
+/* Not known for a time that no pass can have taken, as an archive that was written to may hold. */
+static double rate_of(int64_t flops_per_forward, double seconds)
+{
+    const double rate = (double)flops_per_forward / seconds;
+
+    return flops_per_forward > 0 && rate > 0 && isfinite(rate) ? rate : NAN;
+}
+
 lot_status lot_summary_phases(const lot_phase *rows, size_t row_count, int64_t flops_per_forward,
                               lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX], size_t *count,
                               lot_error *error)
@@ -114,8 +122,7 @@ lot_status lot_summary_phases(const lot_phase *rows, size_t row_count, int64_t f
     for (size_t i = 0; i < found; i++) {
         fill_row_times(&groups[i], rows, row_count, values, values + row_count);
         fill_pass_times(&groups[i], rows, row_count, values, values + row_count);
-        groups[i].flops_per_second =
-            flops_per_forward > 0 ? (double)flops_per_forward / groups[i].host_pass.median : NAN;
+        groups[i].flops_per_second = rate_of(flops_per_forward, groups[i].host_pass.median);
     }
     free(values);
     *count = found;

@@ -144,7 +144,7 @@ static void print_peak(const lot_run *run, size_t index, const lot_phase_summary
     char clock_text[32];
     lot_peak peak;
 
-    if (strcmp(group->phase, "warm_forward") != 0 || !(rate > 0) ||
+    if (strcmp(group->phase, "warm_forward") != 0 || !(rate > 0) || isinf(rate) ||
         lot_peak_find(&head->device, head->synthetic_model.dtype, head->synthetic_model.math, &peak) != NULL)
         return;
     if (isnan(clock))

@@ -25,6 +25,23 @@ static lot_phase row(const char *phase, const char *schedule, int64_t passes, do
     return made;
 }
 
+/* Times that are none give no rate. */
+static void test_impossible_times_have_no_rate(void **state)
+{
+    const double impossible[] = {0, 5e-324, -1, INFINITY, NAN};
+    lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX];
+    lot_error error = {0};
+    size_t count = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++) {
+        const lot_phase one = row("warm_forward", "together", 1, impossible[i], 5);
+
+        assert_int_equal(lot_summary_phases(&one, 1, 100, groups, &count, &error), LOT_OK);
+        assert_true(count == 1 && isnan(groups[0].flops_per_second));
+    }
+}
+
 static void test_groups(void **state)
 {
     const lot_phase rows[] = {
@@ -133,6 +150,7 @@ static void test_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_impossible_times_have_no_rate),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_no_rate_without_work),
         cmocka_unit_test(test_too_many_groups),
