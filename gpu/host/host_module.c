@@ -151,8 +151,8 @@ static void host_close(lot_device *device)
         (void)dnnl_stream_destroy(device->stream);
     if (device->engine != NULL)
         (void)dnnl_engine_destroy(device->engine);
-    (void)omp_pause_resource_all(
-        omp_pause_hard); /* ends the team's threads, which would wait for more work */
+    /* Ends the team's threads, which would wait for more work. */
+    (void)omp_pause_resource_all(omp_pause_hard);
     free(device);
 }
 
