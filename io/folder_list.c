@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/grown.h"
+
 #define DEPTH_MAX 64
 
 static lot_status no_memory(lot_error *error)
@@ -28,23 +30,17 @@ void lot_folder_list_free(lot_folder_list *list)
 
 lot_folder_entry *lot_folder_list_add(lot_folder_list *list, const char *path)
 {
-    char *copy = strdup(path);
+    lot_folder_entry *grown = lot_grown(list->items, list->count, sizeof *grown);
+    char *copy;
 
-    if (copy != NULL && list->count == list->capacity) {
-        const size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-        lot_folder_entry *grown = realloc(list->items, capacity * sizeof *grown);
-
-        if (grown == NULL) {
-            free(copy);
-            return NULL;
-        }
-        list->items = grown;
-        list->capacity = capacity;
-    }
+    if (grown == NULL)
+        return NULL;
+    list->items = grown;
+    copy = strdup(path);
     if (copy == NULL)
         return NULL;
-    list->items[list->count] = (lot_folder_entry){.path = copy};
-    return &list->items[list->count++];
+    grown[list->count] = (lot_folder_entry){.path = copy};
+    return &grown[list->count++];
 }
 
 static int by_path(const void *a, const void *b)

@@ -21,7 +21,6 @@ typedef struct lot_folder_entry {
 typedef struct lot_folder_list {
     lot_folder_entry *items;
     size_t count;
-    size_t capacity;
 } lot_folder_list;
 
 /* Lists the open folder `top`, sorted; `left_out` is the name of one file in it that is not listed. LOT_INPUT

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grown.h"
 #include "io/atomic_file.h"
 #include "io/table_csv.h"
 
@@ -27,7 +28,6 @@ typedef struct grid {
     size_t key[KEY_COLUMNS]; /* where the key columns stand */
     grid_row *rows;
     size_t count;
-    size_t capacity;
     lot_status status;
     lot_error *error;
 } grid;
@@ -89,17 +89,12 @@ static bool take_header(grid *g, const char *const *fields, size_t count)
 static bool keep_row(grid *g, const char *const *fields)
 {
     const char *key[KEY_COLUMNS];
+    grid_row *grown = lot_grown(g->rows, g->count, sizeof *grown);
     char *at;
 
-    if (g->count == g->capacity) {
-        const size_t capacity = g->capacity == 0 ? 256 : 2 * g->capacity;
-        grid_row *grown = realloc(g->rows, capacity * sizeof *grown);
-
-        if (grown == NULL)
-            return false;
-        g->rows = grown;
-        g->capacity = capacity;
-    }
+    if (grown == NULL)
+        return false;
+    g->rows = grown;
     for (size_t k = 0; k < KEY_COLUMNS; k++)
         key[k] = fields[g->key[k]];
     at = malloc(joined_size(key, KEY_COLUMNS) + joined_size(fields, g->columns));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grown.h"
 #include "core/units.h"
 #include "core/utf8.h"
 
@@ -39,23 +40,9 @@ void lot_report_line(FILE *out, const char *format, ...)
         free(line);
 }
 
-static bool reserve(lot_report *report)
-{
-    const size_t capacity = report->capacity == 0 ? 64 : 2 * report->capacity;
-    char **grown;
-
-    if (report->count < report->capacity)
-        return true;
-    grown = realloc(report->cells, capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    report->cells = grown;
-    report->capacity = capacity;
-    return true;
-}
-
 void lot_report_cell(lot_report *report, const char *format, ...)
 {
+    char **grown = lot_grown(report->cells, report->count, sizeof *grown);
     char text[512];
     va_list arguments;
 
@@ -63,7 +50,9 @@ void lot_report_cell(lot_report *report, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     lot_utf8_clean(text);
-    if (!report->failed && reserve(report) && (report->cells[report->count] = strdup(text)) != NULL)
+    if (grown != NULL)
+        report->cells = grown;
+    if (grown != NULL && !report->failed && (grown[report->count] = strdup(text)) != NULL)
         report->count++;
     else
         report->failed = true;
@@ -158,7 +147,7 @@ static void release(lot_report *report)
         free(report->cells[i]);
     free(report->cells);
     report->cells = NULL;
-    report->count = report->capacity = 0;
+    report->count = 0;
 }
 
 void lot_report_seconds(lot_report *report, double seconds)

@@ -20,7 +20,6 @@
 typedef struct lot_report {
     char **cells;
     size_t count;
-    size_t capacity;
     size_t columns;
     const char *align; /* one letter a column: l or r */
     bool failed;       /* memory ran out */

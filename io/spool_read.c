@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/grown.h"
 #include "core/options.h"
 #include "io/file_bytes.h"
 #include "io/record_json.h"
@@ -228,7 +229,6 @@ typedef struct rank_file {
 typedef struct files {
     rank_file *items; /* by rank, then in the order of the folders */
     size_t count;
-    size_t capacity;
 } files;
 
 static int ascending(const void *a, const void *b)
@@ -262,16 +262,12 @@ static int64_t rank_of(const char *name)
 
 static lot_status add_file(files *list, const char *folder, int64_t rank, lot_error *error)
 {
-    if (list->count == list->capacity) {
-        const size_t capacity = list->capacity == 0 ? 64 : 2 * list->capacity;
-        rank_file *grown = realloc(list->items, capacity * sizeof *grown);
+    rank_file *grown = lot_grown(list->items, list->count, sizeof *grown);
 
-        if (grown == NULL)
-            return no_memory(error);
-        list->items = grown;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = (rank_file){rank, folder};
+    if (grown == NULL)
+        return no_memory(error);
+    list->items = grown;
+    grown[list->count++] = (rank_file){rank, folder};
     return LOT_OK;
 }
 

@@ -13,34 +13,21 @@
 #include "analysis/setup.h"
 #include "core/count.h"
 #include "core/field.h"
-
-/* ---- lists ---- */
-
-void *lot_comparing_next(void **items, size_t *count, size_t *capacity, size_t size)
-{
-    if (*count == *capacity) {
-        const size_t more = *capacity == 0 ? 16 : 2 * *capacity;
-        void *grown = realloc(*items, more * size);
-
-        if (grown == NULL)
-            return NULL;
-        *items = grown;
-        *capacity = more;
-    }
-    return (char *)*items + (*count)++ * size;
-}
+#include "core/grown.h"
 
 lot_change *lot_comparing_note(lot_comparing *c, lot_change_kind kind, const lot_compared *p,
                                const char *measure, const char *format, ...)
 {
     lot_compare_result *r = c->result;
-    lot_change *change =
-        lot_comparing_next((void **)&r->changes, &r->change_count, &c->change_capacity, sizeof *r->changes);
+    lot_change *grown = lot_grown(r->changes, r->change_count, sizeof *grown);
+    lot_change *change = &c->spare;
     va_list arguments;
 
-    if (change == NULL) {
+    if (grown != NULL) {
+        r->changes = grown;
+        change = &grown[r->change_count++];
+    } else {
         c->no_memory = true;
-        change = &c->spare;
     }
     memset(change, 0, sizeof *change);
     change->kind = kind;

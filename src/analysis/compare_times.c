@@ -10,6 +10,7 @@
 #include "analysis/spread.h"
 #include "core/distributions.h"
 #include "core/field.h"
+#include "core/grown.h"
 #include "core/shift.h"
 #include "core/stats.h"
 
@@ -220,15 +221,17 @@ static void compare_series(lot_comparing *c, const lot_compared *p, scale *how, 
 {
     const int clock = clock_of(b, a);
     lot_compare_result *r = c->result;
-    lot_drift *d;
+    lot_drift *grown, *d;
 
     if (isnan(a->seconds[clock]) || isnan(b->seconds[clock]))
         return;
-    d = lot_comparing_next((void **)&r->drifts, &r->drift_count, &c->drift_capacity, sizeof *d);
-    if (d == NULL) {
+    grown = lot_grown(r->drifts, r->drift_count, sizeof *grown);
+    if (grown == NULL) {
         c->no_memory = true;
         return;
     }
+    r->drifts = grown;
+    d = &grown[r->drift_count++];
     memset(d, 0, sizeof *d);
     memcpy(d->uuid, p->after->head.device.uuid, sizeof d->uuid);
     d->rank_before = p->before->head.identity.rank;

@@ -17,14 +17,9 @@ typedef struct lot_comparing {
     lot_compared *pairs; /* room for all GPUs of both times */
     size_t pair_count;
     lot_compare_result *result;
-    size_t drift_capacity;
-    size_t change_capacity;
     lot_change spare; /* where changes go once memory has run out */
     bool no_memory;
 } lot_comparing;
-
-/* Room for one more item of a list that grows; NULL without memory. */
-void *lot_comparing_next(void **items, size_t *count, size_t *capacity, size_t size);
 
 /* Appends a change with its sentence; phase and schedule are empty. The pointer is valid until the next;
  * never NULL. */

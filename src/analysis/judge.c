@@ -8,23 +8,19 @@
 
 #include "analysis/groups.h"
 #include "core/field.h"
+#include "core/grown.h"
 
 static lot_finding *next_finding(lot_case *c)
 {
     lot_check_result *result = c->result;
+    lot_finding *grown = lot_grown(result->findings, result->finding_count, sizeof *grown);
 
-    if (result->finding_count == c->finding_capacity) {
-        const size_t capacity = c->finding_capacity == 0 ? 16 : 2 * c->finding_capacity;
-        lot_finding *grown = realloc(result->findings, capacity * sizeof *grown);
-
-        if (grown == NULL) {
-            c->no_memory = true;
-            return &c->spare;
-        }
-        result->findings = grown;
-        c->finding_capacity = capacity;
+    if (grown == NULL) {
+        c->no_memory = true;
+        return &c->spare;
     }
-    return &result->findings[result->finding_count++];
+    result->findings = grown;
+    return &grown[result->finding_count++];
 }
 
 lot_finding *lot_case_find(lot_case *c, size_t gpu, lot_verdict verdict, lot_evidence evidence,

@@ -29,8 +29,6 @@ typedef struct lot_case {
     double tests;             /* of one GPU's speed in one comparison, over the whole run */
     double finding_chance;    /* of each such test */
     lot_check_result *result;
-    size_t finding_capacity;
-    size_t comparison_capacity;
     lot_finding spare; /* where findings go once memory has run out */
     bool no_memory;
 } lot_case;

@@ -9,6 +9,7 @@
 #include "core/count.h"
 #include "core/distributions.h"
 #include "core/field.h"
+#include "core/grown.h"
 #include "core/stats.h"
 #include "core/status.h"
 
@@ -213,19 +214,14 @@ static void note_device(lot_case *c, const contest *k, const entrant *e, const l
 static lot_comparison *next_comparison(lot_case *c)
 {
     lot_check_result *r = c->result;
+    lot_comparison *grown = lot_grown(r->comparisons, r->comparison_count, sizeof *grown);
 
-    if (r->comparison_count == c->comparison_capacity) {
-        const size_t capacity = c->comparison_capacity == 0 ? 8 : 2 * c->comparison_capacity;
-        lot_comparison *grown = realloc(r->comparisons, capacity * sizeof *grown);
-
-        if (grown == NULL) {
-            c->no_memory = true;
-            return NULL;
-        }
-        r->comparisons = grown;
-        c->comparison_capacity = capacity;
+    if (grown == NULL) {
+        c->no_memory = true;
+        return NULL;
     }
-    return &r->comparisons[r->comparison_count++];
+    r->comparisons = grown;
+    return &grown[r->comparison_count++];
 }
 
 /* A comparison that would miss a GPU this slow says little, and nobody should have to look for that. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grown.h"
+
 #define LAYERS 2
 
 bool lot_localise_wanted(const lot_checked_device *device)
@@ -27,7 +29,7 @@ void lot_localise_bases(const lot_check_result *result, size_t *bases)
 
 static lot_status append(lot_check_result *result, const lot_localised *found, lot_error *error)
 {
-    lot_localised *grown = realloc(result->localised, (result->localised_count + 1) * sizeof *grown);
+    lot_localised *grown = lot_grown(result->localised, result->localised_count, sizeof *grown);
 
     if (grown == NULL)
         return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for where GPUs differ");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grown.h"
 #include "core/stats.h"
 
 /* ---- times of one series ---- */
@@ -245,7 +246,7 @@ static size_t series_of(lot_observation *o, const lot_phase *row)
     for (size_t i = o->count; i > 0; i--)
         if (belongs(&o->series[i - 1], row))
             return i - 1;
-    grown = realloc(o->series, (o->count + 1) * sizeof *grown);
+    grown = lot_grown(o->series, o->count, sizeof *grown);
     if (grown == NULL)
         return SIZE_MAX;
     o->series = grown;
@@ -359,18 +360,16 @@ void lot_observed_init(lot_observed_run *observed)
 
 static bool grow(lot_observed_run *observed)
 {
-    const size_t capacity = observed->capacity == 0 ? 8 : 2 * observed->capacity;
-    lot_record_head *heads = realloc(observed->heads, capacity * sizeof *heads);
+    lot_record_head *heads = lot_grown(observed->heads, observed->count, sizeof *heads);
     lot_observation *observations;
 
     if (heads == NULL)
         return false;
     observed->heads = heads;
-    observations = realloc(observed->observations, capacity * sizeof *observations);
+    observations = lot_grown(observed->observations, observed->count, sizeof *observations);
     if (observations == NULL)
         return false;
     observed->observations = observations;
-    observed->capacity = capacity;
     return true;
 }
 
@@ -379,7 +378,7 @@ lot_status lot_observed_add(lot_observed_run *observed, const lot_record_head *h
 {
     lot_status status;
 
-    if (observed->count == observed->capacity && !grow(observed))
+    if (!grow(observed))
         return lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for rank %lld",
                              (long long)head->identity.rank);
     status = lot_observe(rows, count, head->verification.digest, observed->keep_repeats,

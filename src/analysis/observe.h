@@ -99,7 +99,6 @@ typedef struct lot_observed_run {
     lot_record_head *heads;
     lot_observation *observations;
     size_t count;
-    size_t capacity;
     bool keep_repeats; /* set it before ranks are added */
 } lot_observed_run;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/count.h"
+#include "core/grown.h"
 
 static bool added_before(const lot_rental *rental, const char *run_id)
 {
@@ -22,7 +23,7 @@ static lot_status no_memory(lot_error *error)
 
 static lot_status add_run_id(lot_rental *rental, const char *run_id, lot_error *error)
 {
-    char(*grown)[40] = realloc(rental->run_ids, (rental->run_count + 1) * sizeof *grown);
+    char(*grown)[40] = lot_grown(rental->run_ids, rental->run_count, sizeof *grown);
 
     if (grown == NULL)
         return no_memory(error);
@@ -33,18 +34,13 @@ static lot_status add_run_id(lot_rental *rental, const char *run_id, lot_error *
 
 static lot_status add_rank(lot_rental *rental, const lot_device_facts *device, lot_error *error)
 {
+    lot_rental_rank *grown = lot_grown(rental->ranks, rental->rank_count, sizeof *grown);
     lot_rental_rank *rank;
 
-    if (rental->rank_count == rental->capacity) {
-        const size_t capacity = rental->capacity == 0 ? 64 : 2 * rental->capacity;
-        lot_rental_rank *grown = realloc(rental->ranks, capacity * sizeof *grown);
-
-        if (grown == NULL)
-            return no_memory(error);
-        rental->ranks = grown;
-        rental->capacity = capacity;
-    }
-    rank = &rental->ranks[rental->rank_count++];
+    if (grown == NULL)
+        return no_memory(error);
+    rental->ranks = grown;
+    rank = &grown[rental->rank_count++];
     memset(rank, 0, sizeof *rank);
     rank->run = rental->run_count;
     rank->host = strcmp(device->kind, "host") == 0;

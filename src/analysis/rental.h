@@ -19,7 +19,6 @@ typedef struct lot_rental_rank {
 typedef struct lot_rental {
     lot_rental_rank *ranks;
     size_t rank_count;
-    size_t capacity;
     char (*run_ids)[40];
     size_t run_count;
     size_t silent_ranks;  /* launched, without a record */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/grown.h"
 #include "core/stats.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -100,82 +101,53 @@ void lot_record_free(lot_record *record)
     lot_record_init(record);
 }
 
-/* One more zeroed item at the end of a list whose capacity is the next power of two; NULL without memory. */
-static void *append(void **items, size_t *count, size_t size)
-{
-    char *grown = *items;
-
-    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
-        const size_t capacity = *count == 0 ? 1 : 2 * *count;
-
-        if (capacity > SIZE_MAX / size)
-            return NULL;
-        grown = realloc(*items, capacity * size);
-        if (grown == NULL)
-            return NULL;
-        *items = grown;
+/* One more zeroed item at the end of a list; NULL without memory. */
+#define DEFINE_ADD(name, type, list, count)                                                                  \
+    type *name(lot_record *record)                                                                           \
+    {                                                                                                        \
+        type *grown = lot_grown(record->list, record->count, sizeof *grown);                                 \
+                                                                                                             \
+        if (grown == NULL)                                                                                   \
+            return NULL;                                                                                     \
+        record->list = grown;                                                                                \
+        return memset(&grown[record->count++], 0, sizeof *grown);                                            \
     }
-    memset(grown + *count * size, 0, size);
-    return grown + (*count)++ * size;
-}
 
-#define APPEND(list, count) append((void **)&record->list, &record->count, sizeof *record->list)
-
-lot_setting *lot_record_add_setting(lot_record *record)
-{
-    return APPEND(configuration, configuration_count);
-}
-
-lot_variable *lot_record_add_variable(lot_record *record)
-{
-    return APPEND(variables, variable_count);
-}
-
-lot_step *lot_record_add_step(lot_record *record)
-{
-    return APPEND(setup, setup_count);
-}
+DEFINE_ADD(lot_record_add_setting, lot_setting, configuration, configuration_count)
+DEFINE_ADD(lot_record_add_variable, lot_variable, variables, variable_count)
+DEFINE_ADD(lot_record_add_step, lot_step, setup, setup_count)
+DEFINE_ADD(lot_record_add_error, lot_failure, errors, error_count)
+DEFINE_ADD(lot_record_add_absent, lot_absent, absent, absent_count)
+DEFINE_ADD(lot_record_add_trace, lot_trace, traces, trace_count)
+DEFINE_ADD(lot_record_add_difference, lot_difference, differences, difference_count)
 
 lot_phase *lot_record_add_phase(lot_record *record)
 {
-    lot_phase *phase = APPEND(phases, phase_count);
+    lot_phase *grown = lot_grown(record->phases, record->phase_count, sizeof *grown);
+    lot_phase *phase;
 
-    if (phase != NULL) {
-        lot_fields_clear(&phase_table, phase);
-        lot_fields_clear(&telemetry_table, phase);
-    }
+    if (grown == NULL)
+        return NULL;
+    record->phases = grown;
+    phase = memset(&grown[record->phase_count++], 0, sizeof *phase);
+    lot_fields_clear(&phase_table, phase);
+    lot_fields_clear(&telemetry_table, phase);
     return phase;
-}
-
-lot_failure *lot_record_add_error(lot_record *record)
-{
-    return APPEND(errors, error_count);
-}
-
-lot_absent *lot_record_add_absent(lot_record *record)
-{
-    return APPEND(absent, absent_count);
 }
 
 lot_sample *lot_record_add_sample(lot_record *record)
 {
-    lot_sample *sample = APPEND(samples, sample_count);
     const lot_fields fields = {"", telemetry_fields, COUNT(telemetry_fields), offsetof(lot_sample, telemetry),
                                sizeof(lot_telemetry)};
+    lot_sample *grown = lot_grown(record->samples, record->sample_count, sizeof *grown);
+    lot_sample *sample;
 
-    if (sample != NULL)
-        lot_fields_clear(&fields, sample);
+    if (grown == NULL)
+        return NULL;
+    record->samples = grown;
+    sample = memset(&grown[record->sample_count++], 0, sizeof *sample);
+    lot_fields_clear(&fields, sample);
     return sample;
-}
-
-lot_trace *lot_record_add_trace(lot_record *record)
-{
-    return APPEND(traces, trace_count);
-}
-
-lot_difference *lot_record_add_difference(lot_record *record)
-{
-    return APPEND(differences, difference_count);
 }
 
 void lot_record_fail(lot_record *record, const char *phase, const lot_error *error)

@@ -13,6 +13,7 @@
 #include "core/count.h"
 #include "core/error.h"
 #include "core/field.h"
+#include "core/grown.h"
 #include "core/record.h"
 #include "core/run.h"
 #include "core/units.h"
@@ -151,6 +152,27 @@ static void good_record(lot_record *record)
 }
 
 /* One change at a time makes a good record bad. */
+/* A power of two is the count at which there is no room left; what cannot be addressed is never asked for. */
+static void test_lists_have_room_for_one_more(void **state)
+{
+    size_t *items = NULL;
+
+    (void)state;
+    for (size_t count = 0; count < 100; count++) {
+        size_t *grown = lot_grown(items, count, sizeof *grown);
+
+        assert_non_null(grown);
+        assert_true(count == 0 || (count & (count - 1)) == 0 || grown == items);
+        items = grown;
+        items[count] = count;
+    }
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(items[i], i);
+    assert_null(lot_grown(items, SIZE_MAX / 2 + 1, 1));
+    assert_null(lot_grown(items, SIZE_MAX / 8 + 1, sizeof *items));
+    free(items);
+}
+
 static void test_check_finds_each_fault(void **state)
 {
     lot_record record;
@@ -310,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_texts_are_cut_between_characters),
         cmocka_unit_test(test_a_new_record_knows_nothing),
         cmocka_unit_test(test_lists_grow),
+        cmocka_unit_test(test_lists_have_room_for_one_more),
         cmocka_unit_test(test_check_finds_each_fault),
         cmocka_unit_test(test_the_first_error_makes_the_outcome),
         cmocka_unit_test(test_medians_are_of_the_last_schedule),
