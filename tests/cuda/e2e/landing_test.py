@@ -49,6 +49,13 @@ class OneRank(unittest.TestCase):
                 self.assertEqual(0, run.status, run.err)
                 self.assertEqual(ordinal, run.records[0]["device"]["ordinal"])
 
+    def test_no_context_on_any_other_device(self):
+        """Whatever the run does, on whatever thread: a context on another device would fail as busy."""
+        run = measure("--tune", "2", "--telemetry-hz", "50", "--cold-l2", "--localise", "--soak", "1s", "--memory", "0.02",
+                      "--width", "512", device="cuda:1", devices=3, faults="busy:device=0+busy:device=2")
+        self.assertEqual(0, run.status, run.err)
+        self.assertEqual("ok", run.outcome(0))
+
     def test_visible_devices(self):
         run = measure(device="cuda:0", devices=4, CUDA_VISIBLE_DEVICES="2")
         self.assertEqual(0, run.status, run.err)
