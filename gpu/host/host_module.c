@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,9 +160,37 @@ static void host_close(lot_device *device)
 /* What oneDNN maps beside the pool, for its kernels and what they are made of: at most 32 MiB was seen. */
 #define LIBRARY_BYTES ((size_t)64 << 20)
 
-/* Whether there is address space for the library and its threads. Where a limit (ulimit -v) leaves less, they
- * do not return an error: the process is ended. */
-static lot_status check_room(const lot_device *device, lot_error *error)
+/* Takes what a thread has of its own: its stack, and the arena of its first allocation, which later threads
+ * use again. */
+static void *live(void *gate)
+{
+    void *volatile first = malloc(1);
+
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+    free(first);
+    return NULL;
+}
+
+/* Starts as many threads at once as OpenMP will beside the calling one, and ends them; *started of them could
+ * be. 0 or an errno value. */
+static int try_threads(pthread_t *threads, size_t wanted, size_t *started)
+{
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    int reason = 0;
+
+    *started = 0;
+    (void)pthread_mutex_lock(&gate);
+    while (*started < wanted && (reason = pthread_create(&threads[*started], NULL, live, &gate)) == 0)
+        ++*started;
+    (void)pthread_mutex_unlock(&gate);
+    for (size_t i = 0; i < *started; i++)
+        (void)pthread_join(threads[i], NULL);
+    return reason;
+}
+
+/* Whether there is address space for the library and for the stacks of so many threads. */
+static bool has_room(size_t threads)
 {
     pthread_attr_t usual;
     size_t stack = 0, bytes;
@@ -171,15 +200,38 @@ static lot_status check_room(const lot_device *device, lot_error *error)
         (void)pthread_attr_getstacksize(&usual, &stack);
         (void)pthread_attr_destroy(&usual);
     }
-    bytes = LIBRARY_BYTES + (size_t)device->threads * stack;
+    bytes = LIBRARY_BYTES + threads * stack;
     room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
+        return false;
+    (void)munmap(room, bytes);
+    return true;
+}
+
+/* Whether the limits on this process leave room for the library and its threads: where they do not, OpenMP
+ * and oneDNN return no error, they end the process. */
+static lot_status check_limits(const lot_device *device, lot_error *error)
+{
+    const size_t wanted = (size_t)device->threads - 1;
+    pthread_t *threads = calloc(wanted + 1, sizeof *threads);
+    size_t started;
+    int reason;
+
+    if (threads == NULL)
+        return lot_error_set(error, LOT_MEMORY, "calloc", ENOMEM, "no memory for the threads");
+    reason = try_threads(threads, wanted, &started);
+    free(threads);
+    if (reason != 0)
+        return lot_error_errno(
+            error, LOT_TOO_LARGE, "pthread_create", reason,
+            "--threads: %zu of %d can be started (ulimit -u, ulimit -v, a container's limit)", started + 1,
+            device->threads);
+    if (!has_room(wanted))
         return lot_error_set(
             error, LOT_TOO_LARGE, "mmap", errno,
-            "oneDNN with %d of --threads needs %zu MiB of address space, more than the limit on "
+            "oneDNN needs %zu MiB of address space beside its threads, more than the limit on "
             "this process leaves (ulimit -v)",
-            device->threads, bytes >> 20);
-    (void)munmap(room, bytes);
+            LIBRARY_BYTES >> 20);
     return LOT_OK;
 }
 
@@ -208,7 +260,7 @@ static lot_status host_open(const lot_device_options *options, lot_device **devi
     if (status == LOT_OK)
         status = set_threads(made, options->threads, error);
     if (status == LOT_OK)
-        status = check_room(made, error);
+        status = check_limits(made, error);
     if (status == LOT_OK)
         status = measure_pool(made, error);
     if (status == LOT_OK)

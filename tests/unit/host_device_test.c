@@ -327,29 +327,53 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* In a process of its own, whose limit stays: oneDNN would end it. */
-static void test_too_little_address_space_is_refused(void **state)
+static void limit_address_space(void)
 {
-    fixture *f = *state;
+    const struct rlimit little = {address_space() + (rlim_t)(16 * MIB), RLIM_INFINITY};
+
+    if (setrlimit(RLIMIT_AS, &little) != 0)
+        _exit(9);
+}
+
+#endif
+
+static void limit_threads(void)
+{
+    const struct rlimit little = {1, 1};
+
+    if (setrlimit(RLIMIT_NPROC, &little) != 0 ||
+        (geteuid() == 0 && setuid(65534) != 0)) /* root has no limit */
+        _exit(9);
+}
+
+/* Opens the device under a limit, in a process of its own, which OpenMP or oneDNN would end. */
+static void expect_refusal(fixture *f, void (*limit)(void), int threads, const char *words)
+{
     const pid_t child = fork();
     int status = 0;
 
     assert_true(child >= 0);
     if (child == 0) {
-        const struct rlimit little = {address_space() + (rlim_t)(16 * MIB), RLIM_INFINITY};
-        const lot_device_options options = {.ordinal = 0, .threads = 1};
+        const lot_device_options options = {.ordinal = 0, .threads = threads};
         lot_device *device = NULL;
-        const bool limited = setrlimit(RLIMIT_AS, &little) == 0;
-        const lot_status opened = f->module->open(&options, &device, &f->error);
+        lot_status opened;
 
-        _exit(!limited || opened != LOT_TOO_LARGE || strstr(f->error.text, "address space") == NULL);
+        limit();
+        opened = f->module->open(&options, &device, &f->error);
+        _exit(opened != LOT_TOO_LARGE || strstr(f->error.text, words) == NULL);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static void test_limits_that_leave_no_room_are_refused(void **state)
+{
+#ifndef __SANITIZE_ADDRESS__
+    expect_refusal(*state, limit_address_space, 1, "address space");
 #endif
+    expect_refusal(*state, limit_threads, 4, "--threads: 1 of 4 can be started");
+}
 
 int main(void)
 {
@@ -366,9 +390,7 @@ int main(void)
         TEST(test_refusals),
         TEST(test_memory_used_is_plausible),
         TEST(test_copies),
-#ifndef __SANITIZE_ADDRESS__
-        TEST(test_too_little_address_space_is_refused),
-#endif
+        TEST(test_limits_that_leave_no_room_are_refused),
     };
 
     return cmocka_run_group_tests_name("host device", tests, NULL, NULL);
