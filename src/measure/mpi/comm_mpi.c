@@ -41,37 +41,65 @@ static void library_name(char *name, size_t size)
     (void)snprintf(name, size, "%s", text);
 }
 
+/* Starts MPI; *call is what was called last. */
+static int open_world(lot_comm *comm, lot_comm_facts *facts, const char **call)
+{
+    int provided;
+    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+
+    *call = "MPI_Init_thread";
+    if (code != MPI_SUCCESS)
+        return code;
+    *call = "MPI_Comm_set_errhandler";
+    code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (code != MPI_SUCCESS)
+        return code;
+    *call = "MPI_Comm_dup";
+    code = MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
+    if (code != MPI_SUCCESS)
+        return code;
+    *call = "MPI_Comm_split_type";
+    return find_local(comm->world, facts);
+}
+
+static void release(lot_comm *comm)
+{
+    free(comm->gone);
+    free(comm->others);
+    free(comm->lengths);
+    free(comm);
+}
+
 static lot_status start(lot_comm **comm, lot_comm_facts *facts, lot_error *error)
 {
     lot_comm *made = calloc(1, sizeof *made);
-    int provided, code;
+    const char *call;
+    int code;
 
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the communicator");
-    code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_dup(MPI_COMM_WORLD, &made->world);
-    if (code == MPI_SUCCESS)
-        code = find_local(made->world, facts);
+    code = open_world(made, facts, &call);
     if (code != MPI_SUCCESS) {
-        free(made);
-        return failed(error, "MPI_Init_thread", code);
+        release(made);
+        return failed(error, call, code);
     }
     made->sending = MPI_REQUEST_NULL;
     (void)MPI_Comm_rank(made->world, &made->rank);
     (void)MPI_Comm_size(made->world, &made->size);
-    made->gone = calloc((size_t)made->size, 1);
-    made->others = calloc(made->rank == 0 ? (size_t)made->size : 1, sizeof *made->others);
-    if (made->gone == NULL || made->others == NULL)
-        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for %d ranks", made->size);
-    code = lot_mpi_exchange_places(made);
-    if (code != MPI_SUCCESS)
-        return failed(error, "MPI_Gather", code);
     facts->rank = made->rank;
     facts->size = made->size;
     library_name(facts->library, sizeof facts->library);
+    made->gone = calloc((size_t)made->size, 1);
+    made->others = calloc(made->rank == 0 ? (size_t)made->size : 1, sizeof *made->others);
+    if (made->gone == NULL || made->others == NULL) {
+        release(made);
+        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for %d ranks", facts->size);
+    }
+    code = lot_mpi_exchange_places(made);
+    if (code != MPI_SUCCESS) {
+        release(made);
+        return failed(error, "MPI_Gather", code);
+    }
     *comm = made;
     return LOT_OK;
 }
@@ -198,10 +226,7 @@ static int stop(lot_comm *comm, int everyone_is_here, int exit_status)
     lot_mpi_end_talk(comm);
     (void)MPI_Comm_free(&comm->world);
     (void)MPI_Finalize();
-    free(comm->gone);
-    free(comm->others);
-    free(comm->lengths);
-    free(comm);
+    release(comm);
     return 1;
 }
 
