@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,57 +9,20 @@
 #include <unistd.h>
 
 #include "core/cpus.h"
-#include "core/field.h"
+#include "core/system_file.h"
 #include "gpu/host/host_sha256.h"
-
-/* The first line of a file without its end; false where there is none. */
-static bool read_line(const char *path, char *line, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    bool found;
-
-    if (file == NULL)
-        return false;
-    found = fgets(line, (int)size, file) != NULL;
-    (void)fclose(file);
-    if (found)
-        line[strcspn(line, "\n")] = '\0';
-    return found && line[0] != '\0';
-}
-
-/* The text behind "key : " in /proc/cpuinfo; false where there is none. */
-static bool read_cpuinfo(const char *key, char *value, size_t size)
-{
-    char line[256];
-    bool found = false;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-
-    if (file == NULL)
-        return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-
-        if (colon == NULL || strncmp(line, key, strlen(key)) != 0)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        line[strcspn(line, "\n")] = '\0';
-        (void)lot_field_copy(value, size, colon);
-        found = value[0] != '\0';
-    }
-    (void)fclose(file);
-    return found;
-}
 
 /* x86 names its model. ARM gives numbers, which are still better than nothing. */
 static void read_model(char *model, size_t size)
 {
+    static const char cpuinfo[] = "/proc/cpuinfo";
     char implementer[16], part[16];
     struct utsname system;
 
-    if (read_cpuinfo("model name", model, size))
+    if (lot_system_value(cpuinfo, "model name", model, size))
         return;
-    if (read_cpuinfo("CPU implementer", implementer, sizeof implementer) &&
-        read_cpuinfo("CPU part", part, sizeof part))
+    if (lot_system_value(cpuinfo, "CPU implementer", implementer, sizeof implementer) &&
+        lot_system_value(cpuinfo, "CPU part", part, sizeof part))
         (void)snprintf(model, size, "CPU implementer %s part %s", implementer, part);
     else if (uname(&system) == 0)
         (void)snprintf(model, size, "%.60s CPU", system.machine);
@@ -76,12 +38,12 @@ static int64_t cache_bytes(int cpu, int level)
         long long size;
 
         (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/level", cpu, index);
-        if (!read_line(path, line, sizeof line))
+        if (!lot_system_line(path, line, sizeof line))
             return -1;
         if (strtol(line, NULL, 10) != level)
             continue;
         (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, index);
-        if (!read_line(path, line, sizeof line))
+        if (!lot_system_line(path, line, sizeof line))
             return -1;
         size = strtoll(line, &end, 10);
         return end == line ? -1 : size * (*end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1);
@@ -142,7 +104,7 @@ static void make_uuid(const lot_cpus *allowed, char *uuid, size_t size)
     uint8_t digest[32];
     char hex[33];
 
-    if (!read_line("/etc/machine-id", machine, sizeof machine))
+    if (!lot_system_line("/etc/machine-id", machine, sizeof machine))
         (void)gethostname(machine, sizeof machine - 1);
     memset(message, 0, sizeof message);
     memcpy(message, machine, sizeof machine);

@@ -5,40 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/system_file.h"
+
 #define PATH_BYTES 1024
-#define LINE_BYTES 256
+#define LINE_BYTES 256 /* of a file with a number */
 
-/* The number behind `key` in a file of lines "key number"; -1 where there is none. */
-static int64_t read_key(const char *path, const char *key)
+/* A number in decimal digits; -1 where the text holds none ("max", ""). */
+static int64_t number_of(const char *text)
 {
-    char line[LINE_BYTES];
-    const size_t length = strlen(key);
-    int64_t value = -1;
-    FILE *file = fopen(path, "re");
+    char *end;
+    const int64_t value = strtoll(text, &end, 10);
 
-    if (file == NULL)
-        return -1;
-    while (value < 0 && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, key, length) == 0)
-            value = strtoll(line + length, NULL, 10);
-    (void)fclose(file);
-    return value;
+    return end == text ? -1 : value;
 }
 
-/* The one number in a file; -1 where it holds none ("max") or cannot be read. */
+static int64_t read_key(const char *path, const char *key)
+{
+    char text[LINE_BYTES];
+
+    (void)lot_system_value(path, key, text, sizeof text);
+    return number_of(text);
+}
+
 static int64_t read_number(const char *path)
 {
-    char line[LINE_BYTES];
-    char *end = line;
-    int64_t value = -1;
-    FILE *file = fopen(path, "re");
+    char text[LINE_BYTES];
 
-    if (file == NULL)
-        return -1;
-    if (fgets(line, sizeof line, file) != NULL)
-        value = strtoll(line, &end, 10);
-    (void)fclose(file);
-    return end == line ? -1 : value;
+    (void)lot_system_line(path, text, sizeof text);
+    return number_of(text);
 }
 
 /* Names of one version of the control group files. */

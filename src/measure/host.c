@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/cpus.h"
+#include "core/system_file.h"
 
 #define LINE_BYTES 512
 
@@ -21,28 +22,6 @@ void lot_host_name(char *name, size_t size)
     (void)lot_field_copy(name, size, text);
 }
 
-/* The first line of `path` that begins with `key`, what follows its separator, without quotes and line end.
- */
-static void line_value(const char *path, const char *key, const char *separator, char *value, size_t size)
-{
-    FILE *file = fopen(path, "re");
-    char line[LINE_BYTES];
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        char *at = strncmp(line, key, strlen(key)) == 0 ? strstr(line, separator) : NULL;
-
-        if (at == NULL)
-            continue;
-        at += strlen(separator);
-        at += strspn(at, " \t\"");
-        at[strcspn(at, "\"\n")] = '\0';
-        (void)lot_field_copy(value, size, at);
-        break;
-    }
-    if (file != NULL)
-        (void)fclose(file);
-}
-
 void lot_host_environment(lot_environment *environment)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
@@ -51,8 +30,9 @@ void lot_host_environment(lot_environment *environment)
     char list[LINE_BYTES];
 
     (void)lot_field_copy(environment->tool_version, sizeof environment->tool_version, GPULOT_VERSION);
-    line_value("/etc/os-release", "PRETTY_NAME=", "=", environment->os, sizeof environment->os);
-    line_value("/proc/cpuinfo", "model name", ":", environment->cpu_model, sizeof environment->cpu_model);
+    (void)lot_system_value("/etc/os-release", "PRETTY_NAME=", environment->os, sizeof environment->os);
+    (void)lot_system_value("/proc/cpuinfo", "model name", environment->cpu_model,
+                           sizeof environment->cpu_model);
     if (uname(&system) == 0)
         (void)lot_field_copy(environment->kernel, sizeof environment->kernel, system.release);
     environment->cpus_online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -76,22 +56,15 @@ int lot_host_cpus(char *list, size_t size)
 }
 
 /* The first line of a file of the PCI device `address`; sysfs writes addresses in small letters. */
-static int read_sysfs(const char *address, const char *file, char *text, size_t size)
+static bool read_sysfs(const char *address, const char *file, char *text, size_t size)
 {
     char path[LINE_BYTES], lower[32];
-    FILE *stream;
-    int got;
 
     (void)snprintf(lower, sizeof lower, "%s", address);
     for (char *c = lower; *c != '\0'; c++)
         *c = (char)tolower((unsigned char)*c);
     (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", lower, file);
-    stream = fopen(path, "re");
-    if (stream == NULL)
-        return 0;
-    got = fgets(text, (int)size, stream) != NULL;
-    (void)fclose(stream);
-    return got;
+    return lot_system_line(path, text, size);
 }
 
 int64_t lot_host_near_node(const char *address)

@@ -7,51 +7,19 @@
 #include <string.h>
 
 #include "core/ranges.h"
+#include "core/system_file.h"
 
 #define LINE_BYTES 4096
 #define PATH_BYTES 512
 
 const lot_numa_files lot_numa_system = {"/sys/devices/system/node", "/proc/thread-self/status"};
 
-/* The first line of a file without its end; empty where there is none. */
-static void read_line(const char *path, char line[LINE_BYTES])
-{
-    FILE *file = fopen(path, "re");
-
-    line[0] = '\0';
-    if (file == NULL)
-        return;
-    if (fgets(line, LINE_BYTES, file) == NULL)
-        line[0] = '\0';
-    (void)fclose(file);
-    line[strcspn(line, "\n")] = '\0';
-}
-
 static void read_node(const lot_numa_files *files, int64_t node, const char *name, char line[LINE_BYTES])
 {
     char path[PATH_BYTES];
 
     (void)snprintf(path, sizeof path, "%s/node%" PRId64 "/%s", files->nodes, node, name);
-    read_line(path, line);
-}
-
-static void read_allowed_memory(const lot_numa_files *files, char list[LINE_BYTES])
-{
-    static const char key[] = "Mems_allowed_list:";
-    FILE *file = fopen(files->status, "re");
-    char line[LINE_BYTES];
-
-    list[0] = '\0';
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, key, sizeof key - 1) == 0) {
-            const char *value = line + sizeof key - 1;
-
-            value += strspn(value, " \t");
-            (void)snprintf(list, LINE_BYTES, "%.*s", (int)strcspn(value, "\n"), value);
-            break;
-        }
-    if (file != NULL)
-        (void)fclose(file);
+    (void)lot_system_line(path, line, LINE_BYTES);
 }
 
 /* One number of a node's distances, which stand in the order of the nodes online; -1 where it is not there.
@@ -145,8 +113,8 @@ size_t lot_numa_read(const lot_numa_files *files, const char *cpus, int64_t devi
                                               : "the system tells no distance to the device's NUMA node";
 
     (void)snprintf(path, sizeof path, "%s/online", files->nodes);
-    read_line(path, online);
-    read_allowed_memory(files, allowed);
+    (void)lot_system_line(path, online, sizeof online);
+    (void)lot_system_value(files->status, "Mems_allowed_list:", allowed, sizeof allowed);
     list_cpu_nodes(files, online, cpus, e->cpu_numa_nodes, sizeof e->cpu_numa_nodes);
     list_memory_nodes(online, allowed, e->memory_numa_nodes, sizeof e->memory_numa_nodes);
     e->device_cpu_distance = e->device_memory_distance = LOT_NULL_I64;

@@ -16,6 +16,7 @@
 #include "core/grown.h"
 #include "core/record.h"
 #include "core/run.h"
+#include "core/system_file.h"
 #include "core/units.h"
 #include "core/utf8.h"
 
@@ -276,6 +277,35 @@ static void test_a_run_is_indexed_by_rank(void **state)
     lot_run_free(&run);
 }
 
+static void test_the_systems_small_files(void **state)
+{
+    char path[] = "/tmp/gpulot-system-XXXXXX", text[16];
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    (void)state;
+    assert_non_null(file);
+    (void)fputs("first line\nPRETTY_NAME=\"A B\"\nMemTotal:   12 kB\nmodel name\t: X: Y\nempty:\nempty: 3\n",
+                file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(lot_system_line(path, text, sizeof text));
+    assert_string_equal(text, "first line");
+    assert_true(lot_system_line(path, text, 6));
+    assert_string_equal(text, "first");
+    assert_true(lot_system_value(path, "PRETTY_NAME=", text, sizeof text));
+    assert_string_equal(text, "A B");
+    assert_true(lot_system_value(path, "MemTotal:", text, sizeof text));
+    assert_string_equal(text, "12 kB");
+    assert_true(lot_system_value(path, "model name", text, sizeof text));
+    assert_string_equal(text, "X: Y");
+    assert_true(lot_system_value(path, "empty", text, sizeof text));
+    assert_string_equal(text, "3");
+    assert_false(lot_system_value(path, "MemFree:", text, sizeof text));
+    assert_string_equal(text, "");
+    assert_int_equal(remove(path), 0);
+    assert_false(lot_system_line(path, text, sizeof text));
+    assert_false(lot_system_value(path, "MemTotal:", text, sizeof text));
+}
+
 static void test_units(void **state)
 {
     char text[32];
@@ -337,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_the_first_error_makes_the_outcome),
         cmocka_unit_test(test_medians_are_of_the_last_schedule),
         cmocka_unit_test(test_a_run_is_indexed_by_rank),
+        cmocka_unit_test(test_the_systems_small_files),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_counts_have_their_plural),
     };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/system_file.h"
 #include "measure/mpi/comm_mpi.h"
 
 #define NAP_SHORTEST 20e-6
@@ -27,26 +28,13 @@ void lot_mpi_lose(lot_comm *comm, int rank)
 
 /* ---- where processes are ---- */
 
-static void read_line(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "re");
-
-    text[0] = '\0';
-    if (file == NULL)
-        return;
-    if (fgets(text, (int)size, file) == NULL)
-        text[0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    (void)fclose(file);
-}
-
 static void find_here(lot_mpi_place *here)
 {
     char boot[64];
     char names[48] = "";
 
     memset(here, 0, sizeof *here);
-    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    (void)lot_system_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     if (readlink("/proc/self/ns/pid", names, sizeof names - 1) > 0 && boot[0] != '\0')
         (void)snprintf(here->machine, sizeof here->machine, "%s %s", boot, names);
     here->pid = (int)getpid();
@@ -78,7 +66,7 @@ static int is_dead(const lot_comm *comm, int rank)
     if (there->machine[0] == '\0' || strcmp(there->machine, comm->here.machine) != 0)
         return 0;
     (void)snprintf(path, sizeof path, "/proc/%d/stat", there->pid);
-    read_line(path, line, sizeof line);
+    (void)lot_system_line(path, line, sizeof line);
     state = strrchr(line, ')');
     return state == NULL || state[1] == '\0' || strchr("ZXx", state[2]) != NULL;
 }
