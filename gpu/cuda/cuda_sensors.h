@@ -38,6 +38,7 @@ typedef struct lot_sensors {
     lot_nvml_device own; /* the slice or the GPU */
     lot_nvml_device gpu; /* the GPU */
     bool slice;
+    bool lost;                           /* already when it was looked for */
     unsigned throttle_fields[THROTTLES]; /* their numbers in this driver */
     int64_t foreign;
     int foreign_result;

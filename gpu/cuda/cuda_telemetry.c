@@ -317,6 +317,7 @@ lot_status lot_sensors_open(const lot_device_facts *identity, lot_sensors **sens
         return LOT_OK;
     result = find_device(made, identity);
     if (result != LOT_NVML_SUCCESS) {
+        made->lost = result == LOT_NVML_GPU_IS_LOST;
         lot_nvml_reason(made->nvml, LOT_NVML_BY_UUID, result, made->why_absent, sizeof made->why_absent);
         lot_nvml_close(made->nvml);
         made->nvml = NULL;
@@ -342,8 +343,9 @@ bool lot_sensors_lost(const lot_sensors *sensors)
 {
     unsigned watts = 0;
 
-    return sensors != NULL && sensors->nvml != NULL &&
-           lot_nvml_number(sensors->nvml, LOT_NVML_POWER, sensors->gpu, &watts) == LOT_NVML_GPU_IS_LOST;
+    if (sensors == NULL || sensors->nvml == NULL)
+        return sensors != NULL && sensors->lost;
+    return lot_nvml_number(sensors->nvml, LOT_NVML_POWER, sensors->gpu, &watts) == LOT_NVML_GPU_IS_LOST;
 }
 
 /* ---- describe ---- */

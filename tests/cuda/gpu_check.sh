@@ -231,7 +231,7 @@ driver_part() {
 # disk.
 check_module() {
     say "the module alone"
-    driver_part 60 facts
+    driver_part 120 facts
     driver_part 30 values
     driver_part 40 --export "$build/exported" layers
     driver_part 40 bandwidth
