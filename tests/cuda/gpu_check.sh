@@ -78,6 +78,17 @@ limited() {
     fi
 }
 
+# What it means that a command took all of its time: out_of_time WHAT NEEDED GIVEN. NEEDED seconds are far more than it
+# needs: where it was given them, it hangs; else no time was left.
+out_of_time() {
+    if [ "$3" -lt "$2" ]; then
+        skip "$1, or the rest of it: no time was left"
+        return
+    fi
+    printf '%s\thangs\t\t<= %s s\tMISSED\n' "$1" "$2" >> "$build/results.tsv"
+    worst 1
+}
+
 # Where nvcc may be, the best first. A toolkit is often not on PATH.
 nvcc_candidates() {
     if [ -n "${GPU_CHECK_NVCC:-}" ]; then
@@ -194,32 +205,22 @@ build_alone() {
         -o "$build/alone/gpu_driver" $link || return 2
 }
 
-# A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART. SECONDS are far more than it
-# needs: where they were not enough, it hangs.
+# A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART.
 driver_part() {
-    seconds=$1 cut=""
+    needed=$1
     shift
     for part; do :; done
     if [ "$1" = --tune ]; then part="$part, tuned"; fi
-    if [ -n "$rehearsal" ]; then seconds=$((2 * seconds)); fi
-    if [ "$seconds" -gt $(($(left) - reserve)) ]; then
-        seconds=$(($(left) - reserve))
-        cut=1
-    fi
-    limited "$seconds" "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} "$@" \
+    if [ -n "$rehearsal" ]; then needed=$((2 * needed)); fi
+    given=$(($(left) - reserve))
+    if [ "$given" -gt "$needed" ]; then given=$needed; fi
+    limited "$given" "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} "$@" \
         >> "$build/results.tsv"
     code=$?
     case $code in
     0) ;;
     1) worst 1 ;;
-    124 | 137)
-        if [ -n "$cut" ]; then
-            skip "the part '$part', or the rest of it: no time was left"
-        else
-            printf "the part '%s'\\thangs\\t\\t<= %s s\\tMISSED\\n" "$part" "$seconds" >> "$build/results.tsv"
-            worst 1
-        fi
-        ;;
+    124 | 137) out_of_time "the part '$part'" "$needed" "$given" ;;
     *)
         printf "the part '%s'\\tfailed\\t\\t\\tMISSED\\n" "$part" >> "$build/results.tsv"
         worst 1
@@ -245,7 +246,8 @@ check_module() {
     driver_part 20 cache
 }
 
-# A build of the whole program, or nothing but a line on what is left out.
+# A build of the whole program, or nothing but a line on what is left out. Its kernels are those of the module alone: for
+# a GPU that the toolkit does not know it needs their PTX as well.
 build_whole() {
     if [ -n "${GPU_CHECK_WHOLE:-}" ]; then
         whole=$GPU_CHECK_WHOLE
@@ -257,7 +259,7 @@ build_whole() {
         return 1
     fi
     if ! limited 60 cmake -S "$root" -B "$whole" -DGPULOT_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc" \
-        "-DGPULOT_CUDA_ARCHITECTURES=${arch#sm_}-real" > "$build/configure.log" 2>&1; then
+        "-DGPULOT_CUDA_ARCHITECTURES=${arch#sm_}" > "$build/configure.log" 2>&1; then
         skip "the whole program and the module's tests: cmake says $(grep -A 2 'CMake Error' "$build/configure.log" |
             head -n 3 | tr -s ' \n' ' ')"
         return 1
@@ -284,11 +286,12 @@ check_program() {
     build_whole || return
     found_in=LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$whole/libs:$libraries:$blas_libraries
     say "the module's tests on this GPU"
+    given=$(left)
     limited 60 env "$found_in" GPULOT_MODULE_DIR="$whole/lib/gpulot" "$whole/tests/cuda_module_test" \
         > "$build/module_test.log" 2>&1
     case $? in
     0) printf 'module tests\tpassed\t\t\tok\n' >> "$build/results.tsv" ;;
-    124) skip "the module's tests: no time was left" ;;
+    124 | 137) out_of_time "module tests" 60 "$given" ;;
     *)
         grep -E 'ERROR|LINE|FAILED' "$build/module_test.log" >&2
         printf 'module tests\tfailed\t\t\tMISSED\n' >> "$build/results.tsv"
