@@ -61,18 +61,17 @@ static lot_status take_telemetry(void *context, const lot_columns *columns, size
     return LOT_OK;
 }
 
-/* Room for every row of an open table. */
-static lot_status allocate(const lot_archive_table *table, size_t size, void **items, size_t *count,
-                           lot_error *error)
+/* Room for every row of an open table; NULL where it has none, and where *status is LOT_MEMORY. */
+static void *allocate(const lot_archive_table *table, size_t size, lot_status *status, lot_error *error)
 {
-    if (table->rows == 0)
-        return LOT_OK;
-    *items = table->rows > SIZE_MAX / size ? NULL : calloc((size_t)table->rows, size);
-    if (*items == NULL)
-        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "%s: no memory for %llu rows of /%s",
-                             table->path, (unsigned long long)table->rows, table->columns.table);
-    *count = (size_t)table->rows;
-    return LOT_OK;
+    void *items = NULL;
+
+    if (table->rows > 0 && table->rows <= SIZE_MAX / size)
+        items = calloc((size_t)table->rows, size);
+    if (table->rows > 0 && items == NULL)
+        *status = lot_error_set(error, LOT_MEMORY, "calloc", 0, "%s: no memory for %llu rows of /%s",
+                                table->path, (unsigned long long)table->rows, table->columns.table);
+    return items;
 }
 
 lot_status lot_archive_load_devices(const char *path, hid_t h5, lot_run *run, lot_error *error)
@@ -84,9 +83,11 @@ lot_status lot_archive_load_devices(const char *path, hid_t h5, lot_run *run, lo
     lot_columns_devices(&columns);
     status = lot_archive_table_open(&table, path, h5, &columns, false, error);
     if (status == LOT_OK)
-        status = allocate(&table, sizeof *run->devices, (void **)&run->devices, &run->device_count, error);
-    if (status == LOT_OK)
+        run->devices = allocate(&table, sizeof *run->devices, &status, error);
+    if (status == LOT_OK) {
+        run->device_count = (size_t)table.rows;
         status = lot_archive_table_each(&table, take_device, run, error);
+    }
     lot_archive_table_close(&table);
     return status;
 }
@@ -100,9 +101,11 @@ static lot_status read_phases(const char *path, hid_t h5, lot_run *run, lot_erro
     lot_columns_phases(&columns);
     status = lot_archive_table_open(&table, path, h5, &columns, false, error);
     if (status == LOT_OK)
-        status = allocate(&table, sizeof *run->phases, (void **)&run->phases, &run->phase_count, error);
-    if (status == LOT_OK)
+        run->phases = allocate(&table, sizeof *run->phases, &status, error);
+    if (status == LOT_OK) {
+        run->phase_count = (size_t)table.rows;
         status = lot_archive_table_each(&table, take_phase, run, error);
+    }
     lot_archive_table_close(&table);
     return status == LOT_OK ? lot_run_index(run, error) : status;
 }
