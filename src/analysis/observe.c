@@ -190,12 +190,11 @@ static void add_slowdown(lot_series *s, const lot_phase *row)
     }
 }
 
-/* Soak passes run over several inputs, so there only the count of differing digests can be judged. */
+/* A row's own digest speaks too, where nobody counted. */
 static void add_digest(lot_series *s, const lot_phase *row, const char *first_digest)
 {
-    const bool soak = strcmp(row->phase, "soak") == 0;
     const bool other =
-        !soak && row->digest[0] != '\0' && first_digest[0] != '\0' && strcmp(row->digest, first_digest) != 0;
+        row->digest[0] != '\0' && first_digest[0] != '\0' && strcmp(row->digest, first_digest) != 0;
     int64_t differing = row->digests_differing > 0 ? row->digests_differing : 0;
 
     if (other && differing == 0)
