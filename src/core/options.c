@@ -358,28 +358,33 @@ static const char *form_of(const lot_option *option)
     }
 }
 
+/* Whether one of the first `count` options has values of this form, named `argument`; NULL: whatever their
+ * name. */
+static bool is_named(const lot_option *options, size_t count, const char *form, const char *argument)
+{
+    for (size_t i = 0; i < count; i++)
+        if (form_of(&options[i]) == form && (argument == NULL || strcmp(options[i].argument, argument) == 0))
+            return true;
+    return false;
+}
+
 /* One line for each form of values that the options take: their names, and how they are written. */
 static void print_forms(const lot_option *options, size_t count, FILE *out)
 {
     for (size_t i = 0; i < count; i++) {
         const char *form = form_of(&options[i]);
         char names[64] = "";
-        bool earlier = form == NULL;
 
-        for (size_t j = 0; j < i && !earlier; j++)
-            earlier = form_of(&options[j]) == form;
-        for (size_t j = i; j < count && !earlier; j++) {
+        if (form == NULL || is_named(options, i, form, NULL))
+            continue;
+        for (size_t j = i; j < count; j++) {
             const size_t length = strlen(names);
-            bool named = form_of(&options[j]) != form;
 
-            for (size_t k = i; k < j && !named; k++)
-                named = form_of(&options[k]) == form && strcmp(options[k].argument, options[j].argument) == 0;
-            if (!named)
+            if (form_of(&options[j]) == form && !is_named(options, j, form, options[j].argument))
                 (void)snprintf(names + length, sizeof names - length, "%s%s", length > 0 ? ", " : "",
                                options[j].argument);
         }
-        if (!earlier)
-            (void)fprintf(out, "  %-26s  %s\n", names, form);
+        (void)fprintf(out, "  %-26s  %s\n", names, form);
     }
 }
 
