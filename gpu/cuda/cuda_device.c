@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu/cuda/cuda_internal.h"
+#include "gpu/threads.h"
 
 #define SIMULATOR_SYMBOL "gpulot_cudasim"
 #define SIMULATOR_MARK   "CUDASIM"   /* first bytes of its UUIDs */
@@ -311,7 +312,9 @@ lot_status lot_cuda_open(const lot_device_options *options, lot_device **device,
     made->threads = options->threads > 0 ? options->threads : omp_get_num_procs();
     if (made->threads > LOT_BUILDERS_MOST)
         made->threads = LOT_BUILDERS_MOST;
-    status = identify(made, error);
+    status = lot_threads_try(made->threads, error);
+    if (status == LOT_OK)
+        status = identify(made, error);
     if (status == LOT_OK) {
         made->l2_bytes = made->identity.l2_cache_bytes;
         made->major = (int)attribute(cudaDevAttrComputeCapabilityMajor, options->ordinal);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <omp.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "gpu/host/host_memory.h"
 #include "gpu/host/host_primitive.h"
 #include "gpu/host/host_values.h"
+#include "gpu/threads.h"
 
 #define EXPORTED    __attribute__((visibility("default")))
 #define THREADS_MAX 4096
@@ -160,37 +160,9 @@ static void host_close(lot_device *device)
 /* What oneDNN maps beside the pool, for its kernels and what they are made of: at most 32 MiB was seen. */
 #define LIBRARY_BYTES ((size_t)64 << 20)
 
-/* Takes what a thread has of its own: its stack, and the arena of its first allocation, which later threads
- * use again. */
-static void *live(void *gate)
-{
-    void *volatile first = malloc(1);
-
-    (void)pthread_mutex_lock(gate);
-    (void)pthread_mutex_unlock(gate);
-    free(first);
-    return NULL;
-}
-
-/* Starts as many threads at once as OpenMP will beside the calling one, and ends them; *started of them could
- * be. 0 or an errno value. */
-static int try_threads(pthread_t *threads, size_t wanted, size_t *started)
-{
-    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    int reason = 0;
-
-    *started = 0;
-    (void)pthread_mutex_lock(&gate);
-    while (*started < wanted && (reason = pthread_create(&threads[*started], NULL, live, &gate)) == 0)
-        ++*started;
-    (void)pthread_mutex_unlock(&gate);
-    for (size_t i = 0; i < *started; i++)
-        (void)pthread_join(threads[i], NULL);
-    return reason;
-}
-
-/* Whether there is address space for the library and for the stacks of so many threads. */
-static bool has_room(size_t threads)
+/* Whether there is address space for the library and for the stacks of the threads beside the calling one.
+ * Where a limit leaves less, oneDNN returns no error: it ends the process. */
+static lot_status check_room(const lot_device *device, lot_error *error)
 {
     pthread_attr_t usual;
     size_t stack = 0, bytes;
@@ -200,38 +172,15 @@ static bool has_room(size_t threads)
         (void)pthread_attr_getstacksize(&usual, &stack);
         (void)pthread_attr_destroy(&usual);
     }
-    bytes = LIBRARY_BYTES + threads * stack;
+    bytes = LIBRARY_BYTES + (size_t)(device->threads - 1) * stack;
     room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
-        return false;
-    (void)munmap(room, bytes);
-    return true;
-}
-
-/* Whether the limits on this process leave room for the library and its threads: where they do not, OpenMP
- * and oneDNN return no error, they end the process. */
-static lot_status check_limits(const lot_device *device, lot_error *error)
-{
-    const size_t wanted = (size_t)device->threads - 1;
-    pthread_t *threads = calloc(wanted + 1, sizeof *threads);
-    size_t started;
-    int reason;
-
-    if (threads == NULL)
-        return lot_error_set(error, LOT_MEMORY, "calloc", ENOMEM, "no memory for the threads");
-    reason = try_threads(threads, wanted, &started);
-    free(threads);
-    if (reason != 0)
-        return lot_error_errno(
-            error, LOT_TOO_LARGE, "pthread_create", reason,
-            "--threads: %zu of %d can be started (ulimit -u, ulimit -v, a container's limit)", started + 1,
-            device->threads);
-    if (!has_room(wanted))
         return lot_error_set(
             error, LOT_TOO_LARGE, "mmap", errno,
             "oneDNN needs %zu MiB of address space beside its threads, more than the limit on "
             "this process leaves (ulimit -v)",
             LIBRARY_BYTES >> 20);
+    (void)munmap(room, bytes);
     return LOT_OK;
 }
 
@@ -260,7 +209,9 @@ static lot_status host_open(const lot_device_options *options, lot_device **devi
     if (status == LOT_OK)
         status = set_threads(made, options->threads, error);
     if (status == LOT_OK)
-        status = check_limits(made, error);
+        status = lot_threads_try(made->threads, error);
+    if (status == LOT_OK)
+        status = check_room(made, error); /* after the threads, whose arenas stay */
     if (status == LOT_OK)
         status = measure_pool(made, error);
     if (status == LOT_OK)

@@ -12,11 +12,12 @@ C = (".c", ".h", ".cu", ".cuh", ".cc")
 # Folder, longest first, and which of the project's own headers its files may include.
 DEVICE_NEEDS = ["core/status.h", "core/error.h", "core/field.h", "core/facts.h", "core/checked.h", "core/clock.h",
                 "core/cpus.h", "core/system_file.h", "gpu/device.h", "gpu/digest.h", "gpu/generate.h",
-                "gpu/generator.h"]
+                "gpu/generator.h", "gpu/threads.h"]
 ALLOWED = [
     ("gpu/host/", ["gpu/host/"] + DEVICE_NEEDS),
     ("gpu/cuda/", ["gpu/cuda/"] + DEVICE_NEEDS),
-    ("gpu/", ["core/", "gpu/device.h", "gpu/digest.h", "gpu/generate.h", "gpu/generator.h", "gpu/loader.h"]),
+    ("gpu/", ["core/", "gpu/device.h", "gpu/digest.h", "gpu/generate.h", "gpu/generator.h", "gpu/loader.h",
+              "gpu/threads.h"]),
     ("src/core/", ["core/"]),
     ("src/measure/", ["core/", "measure/", "gpu/device.h", "gpu/digest.h", "gpu/generator.h", "gpu/loader.h"]),
     ("src/analysis/", ["core/", "analysis/"]),

@@ -372,7 +372,7 @@ static void test_limits_that_leave_no_room_are_refused(void **state)
 #ifndef __SANITIZE_ADDRESS__
     expect_refusal(*state, limit_address_space, 1, "address space");
 #endif
-    expect_refusal(*state, limit_threads, 4, "--threads: 1 of 4 can be started");
+    expect_refusal(*state, limit_threads, 4, "1 of 4 threads can be started");
 }
 
 int main(void)

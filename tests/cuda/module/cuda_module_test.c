@@ -8,7 +8,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static int set_up(void **state)
 {
@@ -305,6 +309,30 @@ static void test_samples_come_in_order(void **state)
     assert_true(samples[0].telemetry.power_watts > 0 || !fixture_simulated());
 }
 
+/* In a process of its own, which OpenMP would end. Root has no limit on threads. */
+static void test_threads_that_cannot_be_started_are_refused(void **state)
+{
+    fixture *f = *state;
+    const pid_t child = fork();
+    int end = 0;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit one = {1, 1};
+        const lot_device_options options = {.threads = 4};
+        lot_device *device = NULL;
+        lot_status opened;
+
+        if (setrlimit(RLIMIT_NPROC, &one) != 0 || (geteuid() == 0 && setuid(65534) != 0))
+            _exit(9);
+        opened = f->module->open(&options, &device, &f->error);
+        _exit(opened != LOT_TOO_LARGE || strstr(f->error.text, "1 of 4 threads can be started") == NULL);
+    }
+    assert_int_equal(waitpid(child, &end, 0), child);
+    assert_true(WIFEXITED(end));
+    assert_int_equal(WEXITSTATUS(end), 0);
+}
+
 #define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -315,6 +343,7 @@ int main(void)
         WITH_DEVICE(test_reasons_end_at_the_capacity),
         WITH_DEVICE(test_supports),
         WITH_DEVICE(test_open_refuses_other_ordinals),
+        WITH_DEVICE(test_threads_that_cannot_be_started_are_refused),
         WITH_DEVICE(test_close_frees_what_is_left),
         WITH_DEVICE(test_values_are_the_generators),
         WITH_DEVICE(test_build_in_many_stages),

@@ -1,0 +1,12 @@
+/* Whether the threads that a module computes with can be started. */
+#ifndef GPULOT_GPU_THREADS_H
+#define GPULOT_GPU_THREADS_H
+
+#include "core/error.h"
+
+/* Starts as many threads at once as OpenMP will for `threads`, 1 or more, the calling one included, and ends
+ * them. Returns LOT_TOO_LARGE where a limit on this process is in the way: OpenMP returns no error there, it
+ * ends the process. LOT_MEMORY. */
+lot_status lot_threads_try(int threads, lot_error *error);
+
+#endif
