@@ -135,6 +135,7 @@ static lot_status never_ends(void *context, lot_error *error)
         lot_worker_lock(s->worker);
     for (;;)
         lot_clock_sleep(60);
+    return LOT_OK;
 }
 
 /* Who gave the worker up goes on with what both shared, even where the worker took the lock with it. */
