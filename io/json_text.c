@@ -129,17 +129,16 @@ static size_t add_character(lot_json_text *text, const char *at)
     const size_t size = lot_utf8_character(at, strnlen(at, 4));
     char escape[8];
 
-    if (size > 1) {
-        add(text, at, size);
-        return size;
-    }
     if (size == 0)
         add(text, "\xEF\xBF\xBD", 3);
-    else if (*at == '"' || *at == '\\')
-        add(text, escape, (size_t)snprintf(escape, sizeof escape, "\\%c", *at));
+    else if (lot_utf8_control(at, size)) /* of two bytes the second is the number */
+        add(text, escape,
+            (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(unsigned char)at[size - 1]));
+    else if (size > 1)
+        add(text, at, size);
     else
-        add(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*at));
-    return 1;
+        add(text, escape, (size_t)snprintf(escape, sizeof escape, "\\%c", *at));
+    return size == 0 ? 1 : size;
 }
 
 static void add_string(lot_json_text *text, const char *value)

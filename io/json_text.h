@@ -58,7 +58,7 @@ void lot_json_close(lot_json_text *text, char bracket);
 /* The name of the member whose value comes next. */
 void lot_json_key(lot_json_text *text, const char *name);
 
-/* A string; bytes that are not UTF-8 become U+FFFD, control characters are escaped. */
+/* A string; bytes that are not UTF-8 become U+FFFD, control characters are escaped, C1 too. */
 void lot_json_string(lot_json_text *text, const char *value);
 
 /* An integer; above 2^53 in size as a string, since readers that hold numbers as doubles would change it. */

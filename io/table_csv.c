@@ -50,16 +50,13 @@ static const char *bad_characters(const char *line, size_t length)
     for (size_t i = 0; i < length; i += step) {
         const unsigned char byte = (unsigned char)line[i];
 
-        step = 1;
-        if (byte >= 0x80) {
-            step = lot_utf8_character(line + i, length - i);
-            if (step == 0)
-                return "not UTF-8";
-            if (step == 2 && byte == 0xC2 && (unsigned char)line[i + 1] < 0xA0) /* C1 */
-                return "a control character in the line";
-        } else if ((byte < 0x20 && byte != '\t') || byte == 0x7F) {
-            return byte == '\r' ? "a carriage return inside the line" : "a control character in the line";
-        }
+        step = byte < 0x80 ? 1 : lot_utf8_character(line + i, length - i);
+        if (step == 0)
+            return "not UTF-8";
+        if (byte == '\r')
+            return "a carriage return inside the line";
+        if ((byte < 0x20 || byte >= 0x7F) && byte != '\t' && lot_utf8_control(line + i, step))
+            return "a control character in the line";
     }
     return NULL;
 }

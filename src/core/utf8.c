@@ -51,16 +51,19 @@ bool lot_utf8_valid(const char *text, size_t size)
     return true;
 }
 
+bool lot_utf8_control(const char *character, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)character;
+
+    return size == 1 ? bytes[0] < 0x20 || bytes[0] == 0x7F : size == 2 && bytes[0] == 0xC2 && bytes[1] < 0xA0;
+}
+
 void lot_utf8_clean(char *text)
 {
     for (char *at = text; *at != '\0';) {
         const size_t size = lot_utf8_character(at, strnlen(at, 4));
-        const unsigned char first = (unsigned char)at[0];
-        /* C0, DEL, and C1, which is U+0080 to U+009F. */
-        const bool control = size == 1 ? first < 0x20 || first == 0x7F
-                                       : size == 2 && first == 0xC2 && (unsigned char)at[1] < 0xA0;
 
-        if (size == 0 || control)
+        if (size == 0 || lot_utf8_control(at, size))
             memset(at, '?', size == 0 ? 1 : size);
         at += size == 0 ? 1 : size;
     }

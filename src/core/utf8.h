@@ -13,6 +13,9 @@ size_t lot_utf8_character(const char *text, size_t left);
  */
 bool lot_utf8_valid(const char *text, size_t size);
 
+/* True where the character of `size` bytes is a control character: C0, DEL, or C1, U+0080 to U+009F. */
+bool lot_utf8_control(const char *character, size_t size);
+
 /* Puts '?' for every byte of a control character and of what is not UTF-8, so that no text from a file can
  * tell a terminal what to do. */
 void lot_utf8_clean(char *text);

@@ -74,6 +74,7 @@ static void test_strings(void **state)
         {"a\"b\\c", "\"a\\\"b\\\\c\""},
         {"tab\tend\n", "\"tab\\u0009end\\u000a\""},
         {"\x7f", "\"\\u007f\""},
+        {"\xC2\x80\xC2\x9F\xC2\xA0", "\"\\u0080\\u009f\xC2\xA0\""},
         {"caf\xC3\xA9", "\"caf\xC3\xA9\""},
         {"\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\""},
         {"bad\xFF!", "\"bad\xEF\xBF\xBD!\""},
