@@ -92,6 +92,12 @@ class OneFault(unittest.TestCase):
         run = measure("--phase-timeout", "2s", ranks=2, faults="hang:at=9,rank=1")
         self.assertEqual((1, "ok", "timeout"), (run.status, run.outcome(0), run.outcome(1)), run.err)
 
+    def test_a_driver_that_does_not_answer_on_one_rank(self):
+        for symbol in ("cudaGetDeviceCount", "cudaSetDevice", "cudaStreamDestroy"):
+            with self.subTest(symbol=symbol):
+                run = measure("--phase-timeout", "2s", ranks=2, faults=f"stuck:symbol={symbol},rank=1")
+                self.assertEqual((1, "ok", "timeout"), (run.status, run.outcome(0), run.outcome(1)), run.err)
+
     def test_busy(self):
         run = measure(ranks=2, faults="busy:rank=1")
         self.assertEqual(2, run.status, run.err)
