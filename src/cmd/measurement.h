@@ -74,8 +74,8 @@ void lot_keeping_end(lot_measurement *m, lot_status verdict);
 
 /* ---- measure.c ---- */
 
-/* Closes the device, unless its worker was given up; once is enough. LOT_TIMEOUT where it does not come back.
- */
+/* Closes the device, unless its worker was given up; once is enough. LOT_TIMEOUT where it does not come back
+ * within the limit of a row, or half a minute where that is longer. */
 lot_status lot_measurement_close_device(lot_measurement *m, lot_error *error);
 
 #endif

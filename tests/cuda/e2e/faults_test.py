@@ -98,6 +98,12 @@ class OneFault(unittest.TestCase):
                 run = measure("--phase-timeout", "2s", ranks=2, faults=f"stuck:symbol={symbol},rank=1")
                 self.assertEqual((1, "ok", "timeout"), (run.status, run.outcome(0), run.outcome(1)), run.err)
 
+    def test_closing_is_not_waited_for_like_a_row(self):
+        run = measure(faults="stuck:symbol=cudaMemPoolDestroy") # --phase-timeout is an hour
+        self.assertEqual((1, "timeout"), (run.status, run.outcome(0)), run.err)
+        self.assertEqual("device_close", run.records[0]["outcome"]["failed_phase"])
+        self.assertEqual(3, run.records[0]["outcome"]["warm_rows"])
+
     def test_busy(self):
         run = measure(ranks=2, faults="busy:rank=1")
         self.assertEqual(2, run.status, run.err)
