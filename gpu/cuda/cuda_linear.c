@@ -238,11 +238,12 @@ static lot_status time_plan(lot_device *device, const lot_plan *plan, const lot_
     return status;
 }
 
-/* A candidate that cannot run here is passed over; a fault of the device ends the search. The library's word
- * for a fault may be about the candidate alone: then the stream still works. */
+/* A candidate that cannot run here, or that finds no memory to be loaded into, is passed over; a fault of the
+ * device ends the search. The library's word for a fault may be about the candidate alone: then the stream
+ * still works. */
 static bool only_refused(const lot_device *device, lot_status status)
 {
-    if (status == LOT_DEVICE_FAULT)
+    if (status == LOT_DEVICE_FAULT || status == LOT_DEVICE_MEMORY)
         return cudaStreamSynchronize(device->stream) == cudaSuccess;
     return status == LOT_UNSUPPORTED || status == LOT_INTERNAL;
 }
