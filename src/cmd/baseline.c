@@ -114,12 +114,10 @@ const lot_command lot_command_baseline = {
     .summary = "several archives as one thing to compare with",
     .synopsis = "make FILES... --output F",
     .description =
-        "Puts several archives of the same work together: for each GPU, by UUID, the middle of "
-        "its times\n"
-        "and how much they vary from archive to archive. gpulot compare then knows that noise, too: with "
-        "three\n"
-        "archives of one GPU, or two of two GPUs, at least. Five archives of some GPUs make its intervals\n"
-        "narrow.",
+        "Puts several archives of the same work together: for each GPU, by UUID, the middle of its times\n"
+        "and how much they vary from archive to archive. gpulot compare then knows that noise, too: with\n"
+        "three archives of one GPU, or two of two GPUs, at least. Five archives of some GPUs make its\n"
+        "intervals narrow.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(baseline_config),

@@ -194,12 +194,11 @@ const lot_command lot_command_check = {
     .summary = "is every GPU of the rental equal and healthy?",
     .synopsis = "FILES.h5... [--expect FILE] [--against EARLIER.h5] [--prior SHARE] [--level SHARE] [--json]",
     .description =
-        "A verdict for each GPU of the archives, from its own repeats, its peers, the float64 reference and\n"
-        "what is expected of it: ok, slow, throttled, corrupt, unstable, misconfigured, failed, lost,\n"
-        "not-measured or undecided; several may hold. Several archives, one for each lot of a rental, are\n"
-        "judged together. Only equals are compared. It tells what it could not have seen. Exit status 0 "
-        "only\n"
-        "where every GPU is ok. consistency.md tells how GPUs are judged.",
+        "A verdict for each GPU of the archives, from its own repeats, its peers, the float64 reference\n"
+        "and what is expected of it: ok, slow, throttled, corrupt, unstable, misconfigured, failed,\n"
+        "lost, not-measured or undecided; several may hold. Several archives, one for each lot of a\n"
+        "rental, are judged together. Only equals are compared. It tells what it could not have seen.\n"
+        "Exit status 0 only where every GPU is ok. consistency.md tells how GPUs are judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(check_config),

@@ -368,14 +368,11 @@ const lot_command lot_command_compare = {
     .summary = "what changed between two times",
     .synopsis = "BEFORE AFTER.h5 [--tolerance SHARE] [--level SHARE] [--all] [--wide] [--json]",
     .description =
-        "The same GPUs at two times, recognised by their UUID (ranks that share one by their rank): "
-        "missing,\n"
-        "new, moved and swapped ones, drift of every phase with its interval, digests that must be equal,\n"
-        "counters of errors, and what changed in driver, settings and host. BEFORE is an archive or a "
-        "baseline\n"
-        "of several (gpulot baseline). Exit status 1 where something got worse beyond noise and tolerance, "
-        "or\n"
-        "the speed of a GPU could not be judged.",
+        "The same GPUs at two times, recognised by their UUID (ranks that share one by their rank):\n"
+        "missing, new, moved and swapped ones, drift of every phase with its interval, digests that must\n"
+        "be equal, counters of errors, and what changed in driver, settings and host. BEFORE is an\n"
+        "archive or a baseline of several (gpulot baseline). Exit status 1 where something got worse\n"
+        "beyond noise and tolerance, or the speed of a GPU could not be judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(compare_config),

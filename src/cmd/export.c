@@ -258,10 +258,9 @@ const lot_command lot_command_export = {
     .summary = "an archive's records as JSON, or its passes as CSV",
     .synopsis = "FILE.h5 --format json|csv [options]",
     .description =
-        "Prints an archive's records as they were gathered: an array, or with --rank one object. csv is the\n"
-        "raw-results grid: one line for each row of real passes. --anonymise puts short digests, the same "
-        "in\n"
-        "every export, in the place of names that tell whose machine it was.",
+        "Prints an archive's records as they were gathered: an array, or with --rank one object. csv is\n"
+        "the raw-results grid: one line for each row of real passes. --anonymise puts short digests, the\n"
+        "same in every export, in the place of names that tell whose machine it was.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(export_config),

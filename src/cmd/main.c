@@ -31,8 +31,8 @@ static void print_usage(FILE *out)
 {
     (void)fprintf(
         out, "usage: gpulot COMMAND [options]\n\n"
-             "Measures rented GPUs and keeps what it measured. Results are of a small synthetic network; "
-             "they\nare not a language model, not training, and not the value of a rented GPU.\n\n");
+             "Measures rented GPUs and keeps what it measured. Results are of a small synthetic network;\n"
+             "they are not a language model, not training, and not the value of a rented GPU.\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     (void)fprintf(out, "\ngpulot COMMAND --help (or -h) tells more; gpulot --version prints the version.\n"

@@ -121,11 +121,10 @@ const lot_command lot_command_manifest = {
     .name = "manifest",
     .summary = "fingerprints of a folder of results, made or verified",
     .synopsis = "create|verify DIR [--json]",
-    .description = "create writes DIR/" LOT_MANIFEST_NAME
-                   " with SHA-256 and size of every file in DIR and below; the manifest\n"
-                   "lists itself without a fingerprint. verify names each file that is missing, changed or "
-                   "extra, and exits\n"
-                   "with status 1 where there is one. Keep the manifest's own SHA-256 elsewhere.",
+    .description =
+        "create writes DIR/manifest.json with SHA-256 and size of every file in DIR and below; the\n"
+        "manifest lists itself without a fingerprint. verify names each file that is missing, changed\n"
+        "or extra, and exits with status 1 where there is one. Keep the manifest's own SHA-256 elsewhere.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(manifest_config),

@@ -368,15 +368,11 @@ const lot_command lot_command_measure = {
     .summary = "measure one device a rank into an archive; started with mpirun or srun",
     .synopsis = "--device SPEC --output FILE.h5 [options]",
     .description =
-        "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks "
-        "into one HDF5\n"
-        "archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a "
-        "launcher it is one\n"
-        "rank. The device 'host' is this CPU, measured as such. There is no default device. On "
-        "SIGINT, SIGTERM,\n"
-        "SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next pass and keeps what is measured, "
-        "with exit\n"
-        "status 1.",
+        "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks into\n"
+        "one HDF5 archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a\n"
+        "launcher it is one rank. The device 'host' is this CPU, measured as such. There is no default\n"
+        "device. On SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next pass and\n"
+        "keeps what is measured, with exit status 1.",
     .table = lot_measure_options,
     .config_size = sizeof(lot_measure_config),
     .run = run,

@@ -437,12 +437,11 @@ const lot_command lot_command_price = {
     .synopsis = "--tariffs FILE --gpu MODEL --days D (--lots L | --ranks R | --archive RUN.h5) [options]\n"
                 "       gpulot price --at-launch --archive RUN.h5 [options]",
     .description =
-        "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are "
-        "matched\n"
-        "to the ranks launched, and GPUs paid for but idle are shown. No conversion, no hourly share, no\n"
-        "partial lot. With --accepted-results, the unit cost: the whole price over the units accepted; "
-        "repeats\n"
-        "of one benchmark are not such units. A catalogue proves neither availability nor a reservation.",
+        "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are\n"
+        "matched to the ranks launched, and GPUs paid for but idle are shown. No conversion, no hourly\n"
+        "share, no partial lot. With --accepted-results, the unit cost: the whole price over the units\n"
+        "accepted; repeats of one benchmark are not such units. A catalogue proves neither availability\n"
+        "nor a reservation.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(price_config),

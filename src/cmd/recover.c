@@ -162,15 +162,12 @@ const lot_command lot_command_recover = {
     .name = "recover",
     .summary = "an archive from what an interrupted run left",
     .synopsis = "DIR... --output FILE.h5",
-    .description = "Makes an archive from the folder in which a run's ranks kept what they measured, or from "
-                   "the folders\n"
-                   "of its hosts, brought to one machine. A rank that ended without saying so is recorded as "
-                   "lost, with all\n"
-                   "that it had measured; a rank that left nothing is recorded as lost too. Where a rank's "
-                   "file lies in\n"
-                   "several folders the longest one counts, and the others must be its beginning. The "
-                   "folders are kept.\n"
-                   "Exit status 1 where a rank is lost or failed.",
+    .description =
+        "Makes an archive from the folder in which a run's ranks kept what they measured, or from the\n"
+        "folders of its hosts, brought to one machine. A rank that ended without saying so is recorded\n"
+        "as lost, with all that it had measured; a rank that left nothing is recorded as lost too. Where\n"
+        "a rank's file lies in several folders the longest one counts, and the others must be its\n"
+        "beginning. The folders are kept. Exit status 1 where a rank is lost or failed.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(recover_config),

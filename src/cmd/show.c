@@ -310,13 +310,12 @@ const lot_command lot_command_show = {
     .name = "show",
     .summary = "an archive as tables in the terminal",
     .synopsis = "FILE.h5 [options]",
-    .description = "Shows who measured what: the run, every rank's device and outcome, and its phases. Times "
-                   "are medians\n"
-                   "over the rows of a phase with their distribution-free interval and what that really "
-                   "covers. A row of\n"
-                   "warm-up or soak holds several passes: `per pass` says that it was divided by them. "
-                   "Counters are the\n"
-                   "largest of any row. `allocated` is part of `reserved`: they are never added up.",
+    .description =
+        "Shows who measured what: the run, every rank's device and outcome, and its phases. Times are\n"
+        "medians over the rows of a phase with their distribution-free interval and what that really\n"
+        "covers. A row of warm-up or soak holds several passes: `per pass` says that it was divided by\n"
+        "them. Counters are the largest of any row. `allocated` is part of `reserved`: they are never\n"
+        "added up.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(show_config),
