@@ -94,19 +94,21 @@ void lot_rows_csv_header(FILE *out)
 
 void lot_rows_csv_rank(FILE *out, const lot_record_head *head, const lot_phase *rows, size_t count)
 {
+    const lot_column *rank_columns[OF_RANK];
     lot_columns devices, phases, telemetry;
 
     lot_columns_devices(&devices);
     lot_columns_phases(&phases);
     lot_columns_phase_telemetry(&telemetry);
+    for (size_t i = 0; i < OF_RANK; i++) {
+        rank_columns[i] = lot_columns_find(&devices, of_rank[i]);
+        assert(rank_columns[i] != NULL);
+    }
     for (size_t row = 0; row < count; row++) {
         if (rows[row].passes <= 0)
             continue;
         for (size_t i = 0; i < OF_RANK; i++) {
-            const lot_column *column = lot_columns_find(&devices, of_rank[i]);
-
-            assert(column != NULL);
-            print_value(out, column, head);
+            print_value(out, rank_columns[i], head);
             (void)fputc(',', out);
         }
         for (size_t i = 0; i < phases.count; i++) {
