@@ -157,8 +157,9 @@ static void host_close(lot_device *device)
     free(device);
 }
 
-/* What oneDNN maps beside the pool, for its kernels and what they are made of: at most 32 MiB was seen. */
-#define LIBRARY_BYTES ((size_t)64 << 20)
+/* Address space that must be free: oneDNN maps up to 32 MiB beside the pool, as far as was seen, and each
+ * arena that the C library makes for a thread meanwhile takes 64 MiB. */
+#define ROOM_BYTES ((size_t)256 << 20)
 
 /* Whether there is address space for the library and for the stacks of the threads beside the calling one.
  * Where a limit leaves less, oneDNN returns no error: it ends the process. */
@@ -172,14 +173,14 @@ static lot_status check_room(const lot_device *device, lot_error *error)
         (void)pthread_attr_getstacksize(&usual, &stack);
         (void)pthread_attr_destroy(&usual);
     }
-    bytes = LIBRARY_BYTES + (size_t)(device->threads - 1) * stack;
+    bytes = ROOM_BYTES + (size_t)(device->threads - 1) * stack;
     room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return lot_error_set(
             error, LOT_TOO_LARGE, "mmap", errno,
-            "oneDNN needs %zu MiB of address space beside its threads, more than the limit on "
+            "the host device needs %zu MiB of address space beside its threads, more than the limit on "
             "this process leaves (ulimit -v)",
-            LIBRARY_BYTES >> 20);
+            ROOM_BYTES >> 20);
     (void)munmap(room, bytes);
     return LOT_OK;
 }
