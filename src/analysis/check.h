@@ -17,7 +17,7 @@ typedef struct lot_check_price {
 } lot_check_price;
 
 typedef struct lot_check_options {
-    double prior;        /* four of five honest groups spread less than this */
+    double prior;        /* four of five honest groups spread less than this; LOT_SPREAD_LEAST to 1 */
     double level;        /* chance that a rental of honest GPUs is flagged by a statistical rule */
     int64_t soak_passes; /* fewer verified passes than this are no soak */
     const lot_observed_run *against;      /* an earlier run, or NULL */

@@ -35,8 +35,8 @@ void lot_spread_prior_make(double upper, lot_spread_prior *prior)
     }
 }
 
-/* Density at distance d from the middle: honest, or with a small share anywhere. Lies between 0.005 and 400
- * for every spread of the grid. */
+/* Density at distance d from the middle: honest, or with a small share anywhere. Lies between 0.005 and
+ * 3.2e9 for every spread of the grid. */
 static double density(double d, double sigma)
 {
     const double z = d / sigma;
@@ -44,8 +44,8 @@ static double density(double d, double sigma)
     return (1 - BAD_SHARE) * exp(-0.5 * z * z) / (sigma * SQRT_2_PI) + BAD_SHARE / BAD_WIDTH;
 }
 
-/* Sum of the logarithms of the densities; the product of a few of them cannot overflow and saves most of the
- * logarithms. */
+/* Sum of the logarithms of the densities; the product of 16 of them lies between 1e-37 and 1e153, and saves
+ * most of the logarithms. */
 static double log_densities(const double *y, size_t count, double centre, double sigma)
 {
     double sum = 0, product = 1;

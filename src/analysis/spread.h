@@ -20,6 +20,9 @@ typedef struct lot_spread_prior {
     double log_weight[LOT_SPREAD_STEPS];
 } lot_spread_prior;
 
+/* The smallest `upper`: below it densities overflow. */
+#define LOT_SPREAD_LEAST 1e-9
+
 /* `upper`: four of five honest groups have a smaller spread than this. */
 void lot_spread_prior_make(double upper, lot_spread_prior *prior);
 

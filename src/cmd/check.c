@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/check.h"
+#include "analysis/spread.h"
 #include "cmd/check_text.h"
 #include "cmd/command.h"
 #include "cmd/localise_archive.h"
@@ -174,6 +175,9 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_check_result result = {.device_count = 0};
     lot_status status;
 
+    if (config->prior < LOT_SPREAD_LEAST)
+        return lot_error_set(error, LOT_USAGE, "--prior", 0, "--prior: %g is less than the smallest, %g",
+                             config->prior, LOT_SPREAD_LEAST);
     lot_observed_init(&in.against);
     status = read_inputs(config, &in, error);
     if (status == LOT_OK)

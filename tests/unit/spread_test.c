@@ -129,6 +129,24 @@ static void follows_the_group(void **state)
     assert_true(lot_spread_mean(&prior, &belief) > 0.035);
 }
 
+/* The smallest prior that check takes: 32 GPUs alike to the last bit are no reason for numbers without an
+ * end. */
+static void the_smallest_prior(void **state)
+{
+    static const double alike[32];
+    lot_spread_prior prior;
+    lot_spread_belief belief;
+    lot_spread_fit fit;
+    double threshold;
+
+    (void)state;
+    lot_spread_prior_make(LOT_SPREAD_LEAST, &prior);
+    lot_spread_fit_make(&prior, alike, 0, 32, 0, &fit);
+    lot_spread_all(&prior, &fit, &belief);
+    threshold = lot_spread_threshold(&prior, &belief, 0.004);
+    assert_true(threshold > 0 && threshold < 16 * LOT_SPREAD_LEAST);
+}
+
 /* Variance of the median of normal values: exact for 1 and 2; for 3 it is 0.4487, 5: 0.2868,
  * and the bound is not below. */
 static void median_variance(void **state)
@@ -145,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_integration), cmocka_unit_test(four_of_five),
         cmocka_unit_test(fires_with_two),      cmocka_unit_test(follows_the_group),
-        cmocka_unit_test(median_variance),
+        cmocka_unit_test(the_smallest_prior),  cmocka_unit_test(median_variance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
