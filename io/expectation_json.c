@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/field.h"
+#include "core/options.h"
 #include "io/file_bytes.h"
 #include "io/json_take.h"
 
@@ -29,6 +30,14 @@ static bool take_text(const cJSON *rate, const char *member, char *text, size_t 
            lot_field_copy(text, size, item->valuestring);
 }
 
+/* One of `choices`, with '|' between them: a misspelt one would be held against no GPU. */
+static bool take_choice(const cJSON *rate, const char *member, const char *choices, char *text, size_t size)
+{
+    int ignored;
+
+    return take_text(rate, member, text, size) && lot_parse_choice(text, choices, &ignored);
+}
+
 static bool take_number(const cJSON *rate, const char *member, double *value)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(rate, member);
@@ -43,7 +52,7 @@ static bool take_number(const cJSON *rate, const char *member, double *value)
 static bool take_size(const cJSON *rate, const char *member, int64_t *value)
 {
     *value = LOT_NULL_I64;
-    return !cJSON_HasObjectItem(rate, member) || lot_json_take_integer(rate, member, value);
+    return !cJSON_HasObjectItem(rate, member) || (lot_json_take_integer(rate, member, value) && *value >= 1);
 }
 
 static const char *unknown_member(const cJSON *rate)
@@ -62,15 +71,19 @@ static const char *unknown_member(const cJSON *rate)
 static lot_status take_rate(const char *name, int index, const cJSON *rate, lot_expectation *e,
                             lot_error *error)
 {
-    const char *unknown = cJSON_IsObject(rate) ? unknown_member(rate) : "";
+    const char *unknown;
 
+    if (!cJSON_IsObject(rate))
+        return lot_error_set(error, LOT_INPUT, "--expect", 0, "%.120s: rate %d is not an object", name,
+                             index + 1);
+    unknown = unknown_member(rate);
     if (unknown != NULL)
         return refuse(error, name, index, unknown, "is not known");
     if (!take_text(rate, "model", e->model, sizeof e->model))
         return refuse(error, name, index, "model", "must be the exact name of a GPU model");
-    if (!take_text(rate, "dtype", e->dtype, sizeof e->dtype))
+    if (!take_choice(rate, "dtype", "float32|float16|bfloat16", e->dtype, sizeof e->dtype))
         return refuse(error, name, index, "dtype", "must be float32, float16 or bfloat16");
-    if (!take_text(rate, "math", e->math, sizeof e->math))
+    if (!take_choice(rate, "math", "ieee|tf32", e->math, sizeof e->math))
         return refuse(error, name, index, "math", "must be ieee or tf32");
     if (!take_text(rate, "source", e->source, sizeof e->source))
         return refuse(error, name, index, "source", "must say who measured the rate, in at most 159 bytes");
@@ -80,21 +93,23 @@ static lot_status take_rate(const char *name, int index, const cJSON *rate, lot_
         return refuse(error, name, index, "tolerance", "must be a share from 0 to below 1");
     if (!take_size(rate, "batch", &e->batch) || !take_size(rate, "context", &e->context) ||
         !take_size(rate, "width", &e->width) || !take_size(rate, "hidden", &e->hidden))
-        return refuse(error, name, index, "batch, context, width or hidden", "is not a whole number");
+        return refuse(error, name, index, "batch, context, width or hidden", "is not a whole number from 1");
     return LOT_OK;
 }
 
 static lot_status check_schema(const char *name, const cJSON *root, lot_error *error)
 {
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(root, "schema");
+    const cJSON *rates = cJSON_GetObjectItemCaseSensitive(root, "rates");
     int64_t version = 0;
 
     if (!cJSON_IsString(schema) || strcmp(schema->valuestring, LOT_EXPECTATION_SCHEMA) != 0 ||
         !lot_json_take_integer(root, "schema_version", &version) || version != LOT_EXPECTATION_SCHEMA_VERSION)
         return lot_error_set(error, LOT_SCHEMA, "--expect", 0, "%.120s: schema is not %s version %d", name,
                              LOT_EXPECTATION_SCHEMA, LOT_EXPECTATION_SCHEMA_VERSION);
-    if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "rates")) < 1)
-        return lot_error_set(error, LOT_INPUT, "--expect", 0, "%.120s: there are no 'rates'", name);
+    if (!cJSON_IsArray(rates) || cJSON_GetArraySize(rates) < 1)
+        return lot_error_set(error, LOT_INPUT, "--expect", 0,
+                             "%.120s: 'rates' must be an array of at least one", name);
     return LOT_OK;
 }
 
