@@ -1,12 +1,12 @@
 #include "io/anonymise.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "io/json_text.h"
 #include "io/sha256.h"
 
 /* A name and what it is called instead. Short names of hosts share the digest of the whole one. */
@@ -179,8 +179,8 @@ static const alias *find_name(const lot_aliases *aliases, const char *at, size_t
     return NULL;
 }
 
-/* Appends what stands for the name at `at` and returns its bytes, or 0 where no name begins there. */
-static size_t replace(const lot_aliases *aliases, const char *at, lot_json_text *out, lot_status *status,
+/* Writes what stands for the name at `at` and returns its bytes, or 0 where no name begins there. */
+static size_t replace(const lot_aliases *aliases, const char *at, FILE *out, lot_status *status,
                       lot_error *error)
 {
     size_t length = uuid_length(at);
@@ -190,39 +190,43 @@ static size_t replace(const lot_aliases *aliases, const char *at, lot_json_text 
 
     if (length > 0) {
         *status = alias_of_form(at, length, pci, instead, error);
-        lot_json_raw(out, instead, strlen(instead));
+        if (*status == LOT_OK)
+            (void)fputs(instead, out);
         return length;
     }
     found = find_name(aliases, at, &length);
     if (found == NULL)
         return 0;
-    lot_json_raw(out, found->instead, strlen(found->instead));
+    (void)fputs(found->instead, out);
     return length;
 }
 
 lot_status lot_anonymise_text(const lot_aliases *aliases, char *text, size_t size, lot_error *error)
 {
-    lot_json_text out = {0};
+    char *changed = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&changed, &length);
     lot_status status = LOT_OK;
+    bool written;
 
+    if (out == NULL)
+        return lot_error_set(error, LOT_MEMORY, "open_memstream", 0, "no memory for a text");
     for (const char *at = text; status == LOT_OK && *at != '\0';) {
         size_t used = 0;
 
-        out.comma = false;
         if (at == text || !is_word(at[-1]))
-            used = replace(aliases, at, &out, &status, error);
-        out.comma = false;
-        if (used == 0) {
-            lot_json_raw(&out, at, 1);
-            used = 1;
-        }
-        at += used;
+            used = replace(aliases, at, out, &status, error);
+        if (used == 0)
+            (void)fputc(*at, out);
+        at += used == 0 ? 1 : used;
     }
-    if (status == LOT_OK && out.failed)
-        status = lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for a text");
-    if (status == LOT_OK && out.data != NULL)
-        (void)lot_field_copy(text, size, out.data);
-    lot_json_free(&out);
+    written = ferror(out) == 0;
+    written = fclose(out) == 0 && written;
+    if (status == LOT_OK && !written)
+        status = lot_error_set(error, LOT_MEMORY, "fclose", 0, "no memory for a text");
+    if (status == LOT_OK)
+        (void)lot_field_copy(text, size, changed);
+    free(changed);
     return status;
 }
 
