@@ -219,14 +219,16 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
     status = lot_comm_agree(&m->team, "spool", &own, &verdict, error);
     if (status == LOT_OK && verdict.status != LOT_OK) {
         *error = verdict;
+        status = verdict.status;
+    }
+    if (status != LOT_OK) {
         lot_keeping_discard(m);
-        return verdict.status;
+        return status;
     }
-    if (status == LOT_OK) {
-        lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
-        lot_progress_note(&m->progress, m->spool_folder, m->config.output);
-        status = lot_rounds_run(m, error);
-    }
+    m->begun = 1;
+    lot_progress_start(&m->progress, m->config.quiet, m->team.facts.rank, m->team.facts.size);
+    lot_progress_note(&m->progress, m->spool_folder, m->config.output);
+    status = lot_rounds_run(m, error);
     if (status == LOT_OK) {
         if (lot_keeping_conclude(m, &own) == LOT_OK)
             own = (lot_error){0};
@@ -296,6 +298,7 @@ static lot_status run(const void *options, lot_error *error)
     lot_measurement *m = calloc(1, sizeof *m);
     lot_error own = {0};
     lot_status status;
+    int met;
 
     if (m == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the measurement");
@@ -332,7 +335,11 @@ static lot_status run(const void *options, lot_error *error)
             (void)lot_atomic_check(m->config.output, &own);
         status = measure_together(m, &own, error);
     }
-    status = leave(m, status, status != LOT_TIMEOUT, error);
+    met = status != LOT_TIMEOUT;
+    if (!met && !m->begun)
+        status =
+            LOT_LAUNCH; /* the ranks did not find one another: nothing was measured, nothing is written */
+    status = leave(m, status, met, error);
     free(m);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct lot_measurement {
     char run_id[40];
     char continues_run_id[40];
     char *tariff_json;
+    int begun;    /* all ranks have met: from here on there is something to keep */
     int archived; /* rank 0: the archive is there */
     int pairs;    /* pairs of ranks on the fullest host */
     double mpi_start_seconds;

@@ -102,6 +102,13 @@ class Refused(RanksTest):
             with self.subTest(words):
                 self.refuse(words, *arguments)
 
+    def test_ranks_that_do_not_find_one_another(self):
+        """Nobody can come that fast: nothing was measured, and nothing is written."""
+        status, lines = self.measure(2, *SMALL, "--rank-timeout", "1e-9", "--output", self.output)
+        self.assertEqual(status, 2, lines)
+        self.assertIn("within 1e-09 s", lines[0])
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_one_process_alone_refuses_alike(self):
         status, out, err = self.alone("measure", "--device", "host", "--batch", "-1", "--output", self.output)
         self.assertEqual((status, out), (2, ""))
