@@ -139,8 +139,12 @@ static void finish_lost(reading *r, int64_t rank)
     }
     if (r->gap)
         note(record, "recover", "part of what the rank had written could not be read");
-    note(record, record->phase_count > 0 ? record->phases[record->phase_count - 1].phase : "start",
-         "the rank ended without a record of its end");
+    /* Which phase it died in is not known: that of its last row may have been over. */
+    if (record->phase_count > 0)
+        note(record, record->phases[record->phase_count - 1].phase,
+             "the rank ended after a row of this phase, without a record of its end");
+    else
+        note(record, "start", "the rank ended without a record of its end");
     (void)lot_field_copy(outcome->status, sizeof outcome->status, lot_status_name(LOT_LOST));
     lot_record_count(record);
     lot_record_count_digests(record);
