@@ -379,7 +379,9 @@ const lot_command lot_command_measure = {
         "one HDF5 archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a\n"
         "launcher it is one rank. The device 'host' is this CPU, measured as such. There is no default\n"
         "device. On SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next pass and\n"
-        "keeps what is measured, with exit status 1.",
+        "keeps what is measured, with exit status 1. Ctrl-C of mpirun gives its ranks a second or less\n"
+        "for that (protocol.md tells how to give more) and then kills them: of what they had measured,\n"
+        "gpulot recover makes an archive.",
     .table = lot_measure_options,
     .config_size = sizeof(lot_measure_config),
     .run = run,
