@@ -35,10 +35,13 @@ static const char *from_process(void *context, const char *name)
  * its handler with it, and the next signal would end the process with a segmentation fault. */
 static void catch_signals(void)
 {
+    static int hangup_ignored = -1; /* by nohup, whose run outlives its terminal; asked at the start alone */
     /* What people and batch systems send before they kill: SIGXCPU at the soft limit of CPU time. */
     static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGXCPU};
     struct sigaction action;
 
+    if (hangup_ignored < 0)
+        hangup_ignored = sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     (void)sigemptyset(&action.sa_mask);
@@ -47,6 +50,8 @@ static void catch_signals(void)
     /* A reader of the progress that went away must not end the measurement. */
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+    if (hangup_ignored)
+        (void)sigaction(SIGHUP, &action, NULL);
 }
 
 /* ---- the device ---- */

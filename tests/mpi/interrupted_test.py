@@ -42,6 +42,15 @@ class Signals(RanksTest):
     def test_user_signal_sent_to_mpirun(self):
         self.stop_with(signal.SIGUSR1)
 
+    def test_a_hangup_does_not_end_what_nohup_started(self):
+        started = ["nohup", PROGRAM, "measure", *ENDLESS, "--quiet", "--output", str(self.output)]
+        with Started(started) as run:
+            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14)
+            run.process.send_signal(signal.SIGHUP)
+            run.process.send_signal(signal.SIGTERM)
+            [record] = self.check(run, 1)
+        self.assertEqual(record["outcome"]["error_text"], f"stopped by signal {int(signal.SIGTERM)}")
+
     def stop_one(self, ranks, victim, *options, when):
         """A signal to one rank alone: its own record and the others' say whose it was."""
         with Started(command(ranks, *options, "--quiet", "--output", self.output)) as run:
