@@ -75,7 +75,6 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
 {
     char kind[16];
     const lot_device_module *module;
-    lot_device_list *list = calloc(1, sizeof *list);
     lot_identity *identity = &m->record.head.identity;
     lot_open_request request = {.protocol = &m->protocol, .sharing = 1};
     const lot_bind_rank rank = {.spec = m->config.device,
@@ -83,12 +82,10 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
                                 .local_size = m->launch.local_size,
                                 .allow_shared = m->config.allow_shared};
     const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds};
-    listing asked = {.list = list};
+    listing asked = {.list = &m->found};
     lot_status status;
 
     m->opened = 1;
-    if (list == NULL)
-        return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the list of devices");
     status = lot_bind_parse(m->config.device, kind, sizeof kind, error);
     if (status == LOT_OK)
         status = lot_loader_load(kind, &module, error);
@@ -97,18 +94,17 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
         status = lot_worker_run(m->worker, enumerate, &asked, &watch, error);
     }
     if (status == LOT_OK)
-        status = lot_bind_choose(&rank, list, &request.ordinal, identity->binding_reason,
+        status = lot_bind_choose(&rank, &m->found, &request.ordinal, identity->binding_reason,
                                  sizeof identity->binding_reason, error);
     if (status == LOT_OK) {
-        identity->visible_count = (int64_t)list->count;
-        m->record.head.device = list->devices[request.ordinal]; /* a device that does not open is named too */
+        identity->visible_count = (int64_t)m->found.count;
+        /* A device that does not open is named too. */
+        m->record.head.device = m->found.devices[request.ordinal];
         request.module = module;
         if (strcmp(kind, "host") == 0)
             request.sharing = m->launch.local_size;
         status = lot_worker_run(m->worker, lot_protocol_open, &request, &watch, error);
     }
-    if (!lot_worker_given_up(m->worker)) /* else the worker may write there yet */
-        free(list);
     if (status != LOT_OK && lot_status_exit(status) == 1) {
         lot_record_fail(&m->record, "device_open", error);
         m->protocol.failed = 1;
