@@ -2,7 +2,6 @@
  * memory is the host's, and its work is done when a call returns. */
 #include <errno.h>
 #include <omp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,16 +164,9 @@ static void host_close(lot_device *device)
  * Where a limit leaves less, oneDNN returns no error: it ends the process. */
 static lot_status check_room(const lot_device *device, lot_error *error)
 {
-    pthread_attr_t usual;
-    size_t stack = 0, bytes;
-    void *room;
+    const size_t bytes = ROOM_BYTES + (size_t)(device->threads - 1) * lot_threads_stack();
+    void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (pthread_attr_init(&usual) == 0) {
-        (void)pthread_attr_getstacksize(&usual, &stack);
-        (void)pthread_attr_destroy(&usual);
-    }
-    bytes = ROOM_BYTES + (size_t)(device->threads - 1) * stack;
-    room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return lot_error_set(
             error, LOT_TOO_LARGE, "mmap", errno,

@@ -327,11 +327,24 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_address_space(void)
+static void leave(rlim_t bytes)
 {
-    const struct rlimit little = {address_space() + (rlim_t)(16 * MIB), RLIM_INFINITY};
+    const struct rlimit little = {address_space() + bytes, RLIM_INFINITY};
 
     if (setrlimit(RLIMIT_AS, &little) != 0)
+        _exit(9);
+}
+
+static void limit_address_space(void)
+{
+    leave((rlim_t)(16 * MIB));
+}
+
+/* Enough for two threads, but not for one with the stack that OpenMP is told to give it. */
+static void limit_to_less_than_a_stack(void)
+{
+    leave((rlim_t)(768 * MIB));
+    if (setenv("OMP_STACKSIZE", " 1 G ", 1) != 0)
         _exit(9);
 }
 
@@ -371,6 +384,7 @@ static void test_limits_that_leave_no_room_are_refused(void **state)
 {
 #ifndef __SANITIZE_ADDRESS__
     expect_refusal(*state, limit_address_space, 1, "address space");
+    expect_refusal(*state, limit_to_less_than_a_stack, 2, "1 of 2 threads can be started");
 #endif
     expect_refusal(*state, limit_threads, 4, "1 of 4 threads can be started");
 }
