@@ -42,9 +42,11 @@ lot_status lot_phase_span(const lot_runner *runner, lot_work work, void *context
     double began, ended, device_seconds;
     lot_status status;
 
-    began = lot_clock_seconds();
+    /* The device's first mark is ours, not the pass's: it lies before the host's first reading. The last one
+     * has to lie inside, but is queued while the device still works. */
     if (timed && (status = module->timer_start(runner->device, error)) != LOT_OK)
         return status;
+    began = lot_clock_seconds();
     status = work(context, error);
     if (status == LOT_OK && timed)
         status = module->timer_stop(runner->device, error);

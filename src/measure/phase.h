@@ -5,8 +5,8 @@
  *     span    time one piece of synchronised work; several spans add up in one row (warmup)
  *     end     read end values and peaks while the output still exists
  *
- * Between the two clock readings of a span lie the work, the device's timer marks and one synchronise;
- * nothing of this program is allocated, printed, written or decided there. */
+ * Between the two clock readings of a span lie the work, the second of the device's two marks and one
+ * synchronise; nothing of this program is allocated, printed, written or decided there. */
 #ifndef GPULOT_MEASURE_PHASE_H
 #define GPULOT_MEASURE_PHASE_H
 

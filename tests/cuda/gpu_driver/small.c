@@ -1,6 +1,8 @@
 /* A small pass: overheads. */
 #include "driver.h"
 
+#include <stdbool.h>
+
 #include "gpu/cuda/kernels.h"
 
 #define WARM_SECONDS 0.3
@@ -22,19 +24,19 @@ static void pass(check *c, small_network *n)
     c->module->free(c->device, n->first.y);
 }
 
-static void run_small(check *c, void *context)
+/* Seconds of one, by itself or with the two events of a measurement's row: the first lies before the time. */
+static double one_pass(check *c, small_network *n, bool events)
 {
-    pass(c, context);
-    WORKS(c, c->module->sync(c->device, &c->error));
-}
+    double began;
 
-/* The same with the two events round it that a measurement's row has. */
-static void run_small_timed(check *c, void *context)
-{
-    WORKS(c, c->module->timer_start(c->device, &c->error));
-    pass(c, context);
-    WORKS(c, c->module->timer_stop(c->device, &c->error));
+    if (events)
+        WORKS(c, c->module->timer_start(c->device, &c->error));
+    began = now();
+    pass(c, n);
+    if (events)
+        WORKS(c, c->module->timer_stop(c->device, &c->error));
     WORKS(c, c->module->sync(c->device, &c->error));
+    return now() - began;
 }
 
 /* The same layers on outputs that stay: what is left is the module's own calls. */
@@ -58,17 +60,16 @@ static void run_pool(check *c, void *context)
 }
 
 /* Median seconds of passes whose output is dropped outside the time, after `warm` ones that do not count. */
-static double pass_seconds(check *c, work run, small_network *n)
+static double pass_seconds(check *c, small_network *n, bool events)
 {
     const int warm = c->small ? 1 : 20 * RUNS_MOST;
     double seconds[RUNS_MOST];
 
     for (int i = -warm; i < RUNS_MOST; i++) {
-        const double began = now();
+        const double one = one_pass(c, n, events);
 
-        run(c, n);
         if (i >= 0)
-            seconds[i] = now() - began;
+            seconds[i] = one;
         c->module->free(c->device, n->second.y);
     }
     return median(seconds, RUNS_MOST);
@@ -112,8 +113,8 @@ static costs measure(check *c, lot_activation activation)
     warm_up(c, run_small_kept, &n, WARM_SECONDS);
     found.kept = host_seconds(c, run_small_kept, &n, RUNS_MOST);
     found.pool = host_seconds(c, run_pool, &n, RUNS_MOST);
-    found.pass = pass_seconds(c, run_small, &n);
-    found.timed = pass_seconds(c, run_small_timed, &n);
+    found.pass = pass_seconds(c, &n, false);
+    found.timed = pass_seconds(c, &n, true);
     drop_bare(&n.bare_second);
     drop_bare(&n.bare_first);
     drop_layer(c, &second);
