@@ -6,8 +6,9 @@
  *     lot_report_cell(&report, "%.3f", 1.5);
  *     lot_report_print(&report, stdout, error);       and free
  *
- * Texts come from files that anybody may have made: control characters and what is not UTF-8 are shown as
- * '?', so that no archive can write to the terminal what it likes. */
+ * Texts come from files that anybody may have made: control characters, format characters such as those that
+ * turn the order of letters round, and what is not UTF-8 are shown as '?', so that no archive can write to
+ * the terminal what it likes. */
 #ifndef GPULOT_IO_REPORT_H
 #define GPULOT_IO_REPORT_H
 

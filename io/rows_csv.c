@@ -33,13 +33,13 @@ static const char *const of_rank[] = {
 
 #define OF_RANK (sizeof of_rank / sizeof of_rank[0])
 
-/* A text of another program's may hold what no line of the grid may: it is shown as in every table. */
+/* A text of another program's may hold what no line of the grid may: '?' stands for it. */
 static void print_text(FILE *out, const char *text)
 {
     char clean[256]; /* the longest text field */
 
     (void)lot_field_copy(clean, sizeof clean, text);
-    lot_utf8_clean(clean);
+    lot_utf8_clean_controls(clean);
     lot_table_write_field(out, clean);
 }
 

@@ -12,6 +12,7 @@
 #include "core/distributions.h"
 #include "io/atomic_file.h"
 #include "io/baseline_file.h"
+#include "io/report.h"
 
 /* Of the interval that the report tells the width of: compare's own level, for one time. */
 #define SHOWN_LEVEL 0.01
@@ -67,8 +68,8 @@ static void report(const char *output, const lot_baseline *baseline)
 {
     const double dof = lot_baseline_dof(baseline, baseline->device_count);
 
-    printf("%s: %s of %s\n", output, lot_count((int64_t)baseline->device_count, "GPU").text,
-           lot_count(baseline->archives, "archive").text);
+    lot_report_line(stdout, "%s: %s of %s", output, lot_count((int64_t)baseline->device_count, "GPU").text,
+                    lot_count(baseline->archives, "archive").text);
     if (dof < LOT_BASELINE_LEAST_DOF)
         printf("%s of freedom for the noise between archives, %d are needed: compare will judge no speed by "
                "it\n",

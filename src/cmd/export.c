@@ -10,6 +10,7 @@
 #include "io/json_read.h"
 #include "io/raw_results.h"
 #include "io/record_json.h"
+#include "io/report.h"
 #include "io/rows_csv.h"
 
 typedef enum export_format { FORMAT_JSON, FORMAT_CSV } export_format;
@@ -209,8 +210,8 @@ static lot_status append_rows(const export_config *config, const lot_aliases *al
     if (status == LOT_OK)
         status = lot_raw_results_append(config->append_to, text, size, &summary, error);
     if (status == LOT_OK)
-        printf("%s: %s added, %lld already there\n", config->append_to, lot_count(summary.added, "row").text,
-               (long long)summary.present);
+        lot_report_line(stdout, "%s: %s added, %lld already there", config->append_to,
+                        lot_count(summary.added, "row").text, (long long)summary.present);
     free(text);
     return status;
 }

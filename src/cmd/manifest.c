@@ -69,8 +69,9 @@ static lot_status create(const manifest_config *config, lot_error *error)
     if (status != LOT_OK)
         return status;
     if (!config->json) {
-        printf("%s/%s: %s, %s; its own SHA-256 is %s\n", config->folder, LOT_MANIFEST_NAME,
-               lot_count(summary.files, "file").text, lot_count(summary.bytes, "byte").text, summary.sha256);
+        lot_report_line(stdout, "%s/%s: %s, %s; its own SHA-256 is %s", config->folder, LOT_MANIFEST_NAME,
+                        lot_count(summary.files, "file").text, lot_count(summary.bytes, "byte").text,
+                        summary.sha256);
         return LOT_OK;
     }
     lot_json_open(&text, '{');

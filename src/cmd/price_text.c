@@ -40,12 +40,13 @@ void lot_price_text_print(const lot_price_report *report)
 
     lot_price_dollars(price->lot_price_cents, lot_dollars, sizeof lot_dollars);
     lot_price_dollars(price->total_price_cents, total_dollars, sizeof total_dollars);
-    printf("tariff       %s for %s, line %" PRId64 " of %s\n", report->tariff->gpu,
-           lot_count(lot_tariff_days(report->period), "day").text, report->tariff->line[report->period],
-           report->file);
-    printf("catalogue    %s, %s\nSHA-256      %s\n",
-           catalogue->title != NULL ? catalogue->title : "without a title",
-           catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date", catalogue->sha256);
+    lot_report_line(stdout, "tariff       %s for %s, line %" PRId64 " of %s", report->tariff->gpu,
+                    lot_count(lot_tariff_days(report->period), "day").text,
+                    report->tariff->line[report->period], report->file);
+    lot_report_line(stdout, "catalogue    %s, %s",
+                    catalogue->title != NULL ? catalogue->title : "without a title",
+                    catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "without a date");
+    printf("SHA-256      %s\n", catalogue->sha256);
     if (price->ranks != 0)
         printf("ranks        %" PRId64 "\n", price->ranks);
     printf("lots         %" PRId64 " of %s: %s", price->lots, lot_count(price->gpus_per_lot, "GPU").text,

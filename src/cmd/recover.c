@@ -10,6 +10,7 @@
 #include "io/archive_h5.h"
 #include "io/price_json.h"
 #include "io/record_json.h"
+#include "io/report.h"
 #include "io/spool_read.h"
 
 typedef struct recover_config {
@@ -95,19 +96,22 @@ static void begin_header(lot_run_header *header)
 /* Says in one line what became of the run; the exit status says whether that is good. */
 static lot_status report(const recovery *r, const recover_config *config, lot_error *error)
 {
-    printf("%s: %s, %s", config->output, lot_count(r->header.ranks, "rank").text,
-           lot_count(r->rows, "phase row").text);
+    const lot_counted ranks = lot_count(r->header.ranks, "rank");
+    const lot_counted rows = lot_count(r->rows, "phase row");
+
     if (config->folders.count == 1)
-        printf("; the folder %s is kept\n", config->folders.items[0]);
+        lot_report_line(stdout, "%s: %s, %s; the folder %s is kept", config->output, ranks.text, rows.text,
+                        config->folders.items[0]);
     else
-        printf("; the %zu folders are kept\n", config->folders.count);
+        lot_report_line(stdout, "%s: %s, %s; the %zu folders are kept", config->output, ranks.text, rows.text,
+                        config->folders.count);
     if (r->lost > 0)
         return lot_error_set(error, LOT_RANK_FAILED, "recover", 0,
-                             "%" PRId64 " of %s lost: %s; what was measured is in %s", r->lost,
-                             lot_count(r->header.ranks, "rank").text, r->first_lost, config->output);
+                             "%" PRId64 " of %s lost: %s; what was measured is in %s", r->lost, ranks.text,
+                             r->first_lost, config->output);
     if (r->failed > 0)
         return lot_error_set(error, LOT_RANK_FAILED, "recover", 0, "%" PRId64 " of %s failed; %s says how",
-                             r->failed, lot_count(r->header.ranks, "rank").text, config->output);
+                             r->failed, ranks.text, config->output);
     return LOT_OK;
 }
 

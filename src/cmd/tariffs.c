@@ -66,46 +66,39 @@ static void print_fault(void *context, int64_t line, const char *text)
 
 static void print_origin(const char *file, const lot_catalogue *catalogue)
 {
-    printf("file      %s, SHA-256 %s\n", file, catalogue->sha256);
-    printf("title     %s\n", catalogue->title != NULL ? catalogue->title : "not told");
-    printf("date      %s\n", catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "not told");
-    printf("source    %s\n", catalogue->source != NULL ? catalogue->source : "not told");
+    lot_report_line(stdout, "file      %s, SHA-256 %s", file, catalogue->sha256);
+    lot_report_line(stdout, "title     %s", catalogue->title != NULL ? catalogue->title : "not told");
+    lot_report_line(stdout, "date      %s",
+                    catalogue->snapshot_date != NULL ? catalogue->snapshot_date : "not told");
+    lot_report_line(stdout, "source    %s", catalogue->source != NULL ? catalogue->source : "not told");
     if (catalogue->is_example)
         printf("EXAMPLE PRICES: the catalogue says that they are nobody's tariff.\n");
 }
 
-/* Cells that a terminal shows for UTF-8 text: one a character, near enough for names of models. */
-static int width(const char *text)
+static lot_status print_table(const char *file, const lot_catalogue *catalogue, lot_error *error)
 {
-    int cells = 0;
+    lot_report report;
 
-    for (; *text != '\0'; text++)
-        cells += ((unsigned char)*text & 0xC0) != 0x80;
-    return cells;
-}
-
-static void print_table(const char *file, const lot_catalogue *catalogue)
-{
-    int widest = (int)strlen("GPU");
-
-    for (size_t i = 0; i < catalogue->tariff_count; i++)
-        if (width(catalogue->tariffs[i].gpu) > widest)
-            widest = width(catalogue->tariffs[i].gpu);
     print_origin(file, catalogue);
-    printf("\nUSD for one whole lot:\n%-*s  GPUs per lot  %14s  %14s  %14s\n", widest, "GPU", "3 days",
-           "7 days", "30 days");
+    printf("\nUSD for one whole lot:\n");
+    lot_report_begin(&report, 2 + LOT_TARIFF_PERIODS, "lrrrr");
+    lot_report_cell(&report, "GPU");
+    lot_report_cell(&report, "GPUs per lot");
+    for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++)
+        lot_report_cell(&report, "%14s", lot_count(lot_tariff_days(period), "day").text);
     for (size_t i = 0; i < catalogue->tariff_count; i++) {
         const lot_tariff *tariff = &catalogue->tariffs[i];
 
-        printf("%s%*s  %12" PRId64, tariff->gpu, widest - width(tariff->gpu), "", tariff->gpus_per_lot);
+        lot_report_cell(&report, "%s", tariff->gpu);
+        lot_report_cell(&report, "%" PRId64, tariff->gpus_per_lot);
         for (size_t period = 0; period < LOT_TARIFF_PERIODS; period++) {
             char dollars[32];
 
             lot_price_dollars(tariff->lot_price_cents[period], dollars, sizeof dollars);
-            printf("  %14s", dollars);
+            lot_report_cell(&report, "%s", dollars);
         }
-        printf("\n");
     }
+    return lot_report_print(&report, stdout, error);
 }
 
 /* `check`: LOT_INPUT where the catalogue has a fault, and nothing more is printed of it. */
@@ -129,9 +122,9 @@ static lot_status check(const tariffs_config *config, const lot_tariffs_columns 
     if (config->json)
         printed = lot_tariffs_json_end(&json, config->file, status == LOT_OK ? catalogue : NULL, error);
     else if (status == LOT_OK)
-        printf("%s: %s, %s, no fault; SHA-256 %s\n", config->file,
-               lot_count((int64_t)catalogue->tariff_count, "model").text,
-               lot_count(catalogue->rows, "row").text, catalogue->sha256);
+        lot_report_line(stdout, "%s: %s, %s, no fault; SHA-256 %s", config->file,
+                        lot_count((int64_t)catalogue->tariff_count, "model").text,
+                        lot_count(catalogue->rows, "row").text, catalogue->sha256);
     return printed == LOT_OK ? status : printed;
 }
 
@@ -147,7 +140,7 @@ static lot_status list(const tariffs_config *config, const lot_tariffs_columns *
     if (status == LOT_OK && config->json)
         status = lot_tariffs_json_list(config->file, catalogue, error);
     else if (status == LOT_OK)
-        print_table(config->file, catalogue);
+        status = print_table(config->file, catalogue, error);
     return status;
 }
 

@@ -17,9 +17,9 @@ typedef struct lot_error {
 } lot_error;
 
 /* Fills *error and returns `status`, so that a detector can write `return lot_error_set(...)`.
- * `call` names the failing call or option; `format` follows printf. Control characters in the
- * formatted text are replaced by '?', so that a message is always one line; one that is too long loses its
- * middle. */
+ * `call` names the failing call or option; `format` follows printf. Control and format
+ * characters in the formatted text are replaced by '?', so that a message is always one line and looks like
+ * what it is; one that is too long loses its middle. */
 lot_status lot_error_set(lot_error *error, lot_status status, const char *call, int64_t code,
                          const char *format, ...) __attribute__((format(printf, 5, 6)));
 

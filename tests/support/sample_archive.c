@@ -94,23 +94,28 @@ static void make_second(lot_record *record)
     sample_text(head->device.uuid, sizeof head->device.uuid, text);
 }
 
-/* Begins every text of the head with what makes a terminal's text red. */
+/* Begins every text with an escape, a line's end and what turns the order of letters round. */
+static void spoil(const lot_fields *fields, void *record)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const lot_field *field = &fields->fields[i];
+        char *at = (char *)record + fields->offset + field->offset;
+        char text[512];
+
+        if (field->kind != LOT_KIND_STR || strcmp(field->name, "run_id") == 0)
+            continue;
+        (void)snprintf(text, sizeof text, "\x1b\n\xE2\x80\xAE%s", at);
+        sample_text(at, field->size, text);
+    }
+}
+
 static void make_hostile(lot_record_head *head)
 {
     size_t sections;
     const lot_fields *fields = lot_record_sections(&sections);
 
     for (size_t s = 0; s < sections; s++)
-        for (size_t i = 0; i < fields[s].count; i++) {
-            const lot_field *field = &fields[s].fields[i];
-            char text[512];
-
-            if (field->kind != LOT_KIND_STR || strcmp(field->name, "run_id") == 0)
-                continue;
-            (void)snprintf(text, sizeof text, "\x1b[31m\n%s",
-                           (char *)head + fields[s].offset + field->offset);
-            sample_text((char *)head + fields[s].offset + field->offset, field->size, text);
-        }
+        spoil(&fields[s], head);
 }
 
 static void make_kind(lot_record *record, const char *kind)
@@ -172,6 +177,8 @@ static void write_archive(const char *path, int64_t ranks, int64_t repeats, cons
         sample_text(header.run_id, sizeof header.run_id, SECOND_RUN);
     if (is_kind(kind, "later"))
         sample_text(header.run_id, sizeof header.run_id, THIRD_RUN);
+    if (is_kind(kind, "hostile"))
+        spoil(lot_run_header_fields(), &header);
     must(lot_archive_finish(writer, &header, NULL, &error), &error);
 }
 
