@@ -11,7 +11,8 @@ static unsigned blocks_for(int64_t work, int64_t each, int64_t most)
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-#define GRID_MOST 0x7FFFFFFF
+#define GRID_MOST   0x7FFFFFFF
+#define SPREAD_MOST 512 /* blocks that stand side by side on a GPU of 64 multiprocessors or more */
 
 typedef void (*fill_kernel)(void *, uint64_t, uint32_t, float, int64_t, int64_t);
 typedef void (*gelu_kernel)(void *, int64_t);
@@ -45,7 +46,9 @@ extern "C" cudaError_t lot_launch_gelu(void *values, int64_t count, lot_dtype dt
                                                          lot_k_gelu_bfloat16};
     const int64_t vectors = count / (dtype == LOT_FLOAT32 ? 4 : 8);
 
-    kernels[dtype]<<<blocks_for(vectors, LOT_TILE, GRID_MOST), LOT_BLOCK, 0, stream>>>(values, count);
+    const int64_t each = vectors <= (int64_t)SPREAD_MOST * LOT_BLOCK ? LOT_BLOCK : LOT_TILE;
+
+    kernels[dtype]<<<blocks_for(vectors, each, GRID_MOST), LOT_BLOCK, 0, stream>>>(values, count);
     return cudaGetLastError();
 }
 

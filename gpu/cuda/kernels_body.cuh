@@ -316,17 +316,19 @@ template <typename T> __device__ static inline uint4 lot_gelu_vector(const uint4
     return out;
 }
 
-/* A block does one tile. A whole one is done without a question in between, so that a thread has several
- * loads under way before its first store. */
+/* Where the blocks have a thread for every vector, each thread does one: a small tensor is over soonest when
+ * many multiprocessors share it. Else a block does one tile; a whole one is done without a question in
+ * between, so that a thread has several loads under way before its first store. */
 template <typename T> __device__ static inline void lot_gelu_body(void *values, int64_t count)
 {
     const int lanes = 4 * T::in_word;
     const int64_t vectors = count / lanes;
     const int64_t tile = (int64_t)blockIdx.x * LOT_TILE, base = tile + threadIdx.x;
+    const int64_t threads = (int64_t)gridDim.x * LOT_BLOCK;
     uint4 *at = (uint4 *)values;
     typename T::element *one = (typename T::element *)values;
 
-    if (tile + LOT_TILE <= vectors) {
+    if (threads < vectors && tile + LOT_TILE <= vectors) {
         uint4 loaded[LOT_UNROLL];
 
 #pragma unroll
@@ -336,8 +338,12 @@ template <typename T> __device__ static inline void lot_gelu_body(void *values, 
         for (int i = 0; i < LOT_UNROLL; i++)
             at[base + i * LOT_BLOCK] = lot_gelu_vector<T>(loaded[i]);
     } else {
+        const bool spread = threads >= vectors;
+        const int64_t first = spread ? (int64_t)blockIdx.x * LOT_BLOCK + threadIdx.x : base;
+        const int64_t step = spread ? threads : LOT_BLOCK;
+
 #pragma unroll 1
-        for (int64_t i = base; i < vectors; i += LOT_BLOCK)
+        for (int64_t i = first; i < vectors; i += step)
             at[i] = lot_gelu_vector<T>(at[i]);
     }
     if (blockIdx.x == 0 && vectors * lanes + threadIdx.x < count) {

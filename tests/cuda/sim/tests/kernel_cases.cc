@@ -323,8 +323,9 @@ double half_value(int dtype, uint16_t bits)
 }
 
 // Every finite value of a half type, against erfc in double: half a unit of the result's last place, and
-// 2^-21 of |x| for the evaluation. One value more than tiles hold, so that the rest is done as well.
-void half_gelus(int dtype, const char *name)
+// 2^-21 of |x| for the evaluation. One value more than tiles hold, so that the rest is done as well. `each`
+// is how many vectors a block is launched for.
+void half_gelus(int dtype, const char *name, int64_t each)
 {
     const double unit = dtype == LOT_FLOAT16 ? 0x1p-11 : 0x1p-8,
                  least = dtype == LOT_FLOAT16 ? 0x1p-25 : 0x1p-134;
@@ -337,7 +338,7 @@ void half_gelus(int dtype, const char *name)
     void *device = upload(values);
     int64_t count = (int64_t)values.size();
     void *arguments[] = {&device, &count};
-    launch(name, (unsigned)(count / 8 / LOT_TILE + 1), LOT_BLOCK, arguments);
+    launch(name, (unsigned)(count / 8 / each + 1), LOT_BLOCK, arguments);
     const std::vector<uint16_t> got = download((const uint16_t *)device, values.size());
     for (size_t i = 0; i < values.size(); i++) {
         const double x = half_value(dtype, values[i]), y = half_value(dtype, got[i]);
@@ -352,8 +353,10 @@ void half_gelus(int dtype, const char *name)
 
 void gelus()
 {
-    half_gelus(LOT_FLOAT16, "lot_k_gelu_float16");
-    half_gelus(LOT_BFLOAT16, "lot_k_gelu_bfloat16");
+    for (const int64_t each : {(int64_t)LOT_TILE, (int64_t)LOT_BLOCK}) {
+        half_gelus(LOT_FLOAT16, "lot_k_gelu_float16", each);
+        half_gelus(LOT_BFLOAT16, "lot_k_gelu_bfloat16", each);
+    }
 
     const int64_t count = 1003;
     std::vector<float> values((size_t)count);
