@@ -12,9 +12,11 @@
 #include "measure/comm.h"
 #include "measure/host.h"
 #include "measure/launch.h"
+#include "measure/protocol.h"
 
 typedef struct environment_config {
     const char *device;
+    double timeout_seconds;
     bool json;
 } environment_config;
 
@@ -24,6 +26,13 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(environment_config, device),
      .help = "look for devices of this kind too: host, cuda:local, cuda:N, ..."},
+    {.name = "--timeout",
+     .argument = "TIME",
+     .fallback = "2m",
+     .kind = LOT_OPTION_DURATION,
+     .most = 86400,
+     .offset = offsetof(environment_config, timeout_seconds),
+     .help = "longest that the driver may take to list its devices"},
     {.name = "--json",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(environment_config, json),
@@ -110,51 +119,76 @@ static void write_devices(lot_json_text *json, const lot_device_list *list, cons
     lot_json_member_text(json, "devices_reason", error->text);
 }
 
-/* A device that is not available is a valid answer: *error then says why, for the answer's text. */
-static void look_for_devices(const char *spec, lot_device_list *list, lot_error *error)
-{
-    char kind[16];
-    const lot_device_module *module;
+/* What was found. Where the driver did not answer in time, it may write there yet. */
+typedef struct finding {
+    lot_list_request request;
+    lot_device_list list;
+} finding;
 
-    if (spec == NULL)
-        (void)lot_error_set(error, LOT_OK, "--device", 0,
-                            "nobody looked: ask with --device cuda:local or --device host");
-    else if (lot_bind_parse(spec, kind, sizeof kind, error) == LOT_OK &&
-             lot_loader_load(kind, &module, error) == LOT_OK)
-        (void)module->enumerate(list, error);
+/* A device that is not available is a valid answer: *why then says why. LOT_TIMEOUT where the driver does not
+ * answer. */
+static lot_status look_for_devices(const environment_config *config, finding *found, lot_error *why)
+{
+    const lot_watch watch = {.limit_seconds = config->timeout_seconds};
+    lot_worker *worker = NULL;
+    char kind[16];
+    lot_status status;
+
+    if (config->device == NULL)
+        return lot_error_set(why, LOT_OK, "--device", 0,
+                             "nobody looked: ask with --device cuda:local or --device host");
+    found->request.list = &found->list;
+    status = lot_bind_parse(config->device, kind, sizeof kind, why);
+    if (status == LOT_OK)
+        status = lot_loader_load(kind, &found->request.module, why);
+    if (status == LOT_OK)
+        status = lot_worker_start(&worker, why);
+    if (status == LOT_OK)
+        status = lot_worker_run(worker, lot_protocol_list, &found->request, &watch, why);
+    lot_worker_stop(worker);
+    return status;
+}
+
+static lot_status write_answer(const lot_device_list *list, const lot_error *why, lot_error *error)
+{
+    lot_json_text json = {0};
+    lot_record record;
+    char hdf5[16];
+
+    lot_record_init(&record);
+    lot_host_environment(&record.head.environment);
+    lot_archive_hdf5_version(hdf5, sizeof hdf5);
+    lot_json_open(&json, '{');
+    lot_json_member_text(&json, "tool", "gpulot " GPULOT_VERSION);
+    write_mpi(&json);
+    lot_json_member_text(&json, "hdf5_version", hdf5);
+    write_devices(&json, list, why);
+    write_host(&json, &record.head.environment);
+    write_variables(&json);
+    lot_json_close(&json, '}');
+    return lot_json_print(&json, "the answer", error);
 }
 
 static lot_status run(const void *options_given, lot_error *error)
 {
+    static const lot_device_list none;
     const environment_config *config = options_given;
-    lot_device_list *list = calloc(1, sizeof *list);
-    lot_json_text json = {0};
-    lot_record record;
-    char hdf5[16];
     char kind[16];
-    lot_error found = {0};
-    lot_status status = LOT_OK;
+    lot_error why = {0};
+    finding *found;
+    lot_status looked, status;
 
-    if (list == NULL)
+    if (config->device != NULL && lot_bind_parse(config->device, kind, sizeof kind, error) != LOT_OK)
+        return error->status;
+    found = calloc(1, sizeof *found);
+    if (found == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the list of devices");
-    if (config->device != NULL)
-        status = lot_bind_parse(config->device, kind, sizeof kind, error);
-    if (status == LOT_OK) {
-        lot_record_init(&record);
-        lot_host_environment(&record.head.environment);
-        lot_archive_hdf5_version(hdf5, sizeof hdf5);
-        look_for_devices(config->device, list, &found);
-        lot_json_open(&json, '{');
-        lot_json_member_text(&json, "tool", "gpulot " GPULOT_VERSION);
-        write_mpi(&json);
-        lot_json_member_text(&json, "hdf5_version", hdf5);
-        write_devices(&json, list, &found);
-        write_host(&json, &record.head.environment);
-        write_variables(&json);
-        lot_json_close(&json, '}');
-        status = lot_json_print(&json, "the answer", error);
-    }
-    free(list);
+    looked = look_for_devices(config, found, &why);
+    status = write_answer(looked == LOT_TIMEOUT ? &none : &found->list, &why, error);
+    if (looked != LOT_TIMEOUT)
+        free(found);
+    else if (status == LOT_OK)
+        status = (*error = why).status;
     return status;
 }
 
@@ -165,7 +199,8 @@ const lot_command lot_command_environment = {
     .description =
         "Versions, host, CPU, the documented variables that change results and, with --device, the devices\n"
         "that this process can see. A device that is not available is a valid answer: exit status 0 and\n"
-        "the reason in devices_reason. Starts no MPI; records no user name, home folder or command line.",
+        "the reason in devices_reason. So it is where the driver does not answer, but with exit status 1.\n"
+        "Starts no MPI; records no user name, home folder or command line.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(environment_config),

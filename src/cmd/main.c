@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
     const lot_command *command;
     lot_error error = {0};
     lot_status status;
+    int exit_status;
 
     /* A file that reached its limit is told as an error of the write, and what was begun is taken away. */
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -140,5 +142,8 @@ int main(int argc, char **argv)
         return finish("", status, &error);
     }
     status = run(command, argc - 2, argv + 2, &error);
-    return finish(command->name, status, &error);
+    exit_status = finish(command->name, status, &error);
+    if (status == LOT_TIMEOUT) /* what did not answer may hold what exit would wait for */
+        _exit(exit_status);
+    return exit_status;
 }

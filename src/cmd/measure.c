@@ -56,25 +56,11 @@ static void catch_signals(void)
 
 /* ---- the device ---- */
 
-/* A question for the worker: a driver that does not answer must not hold up the rank for ever. */
-typedef struct listing {
-    const lot_device_module *module;
-    lot_device_list *list;
-} listing;
-
-static lot_status enumerate(void *context, lot_error *error)
-{
-    const listing *asked = context;
-
-    return asked->module->enumerate(asked->list, error);
-}
-
 /* Takes the device that the local rank stands for. A device that is there but broken is a result, not a
  * refusal: it is noted in the record, and the other ranks measure. */
 static lot_status open_device(lot_measurement *m, lot_error *error)
 {
     char kind[16];
-    const lot_device_module *module;
     lot_identity *identity = &m->record.head.identity;
     lot_open_request request = {.protocol = &m->protocol, .sharing = 1};
     const lot_bind_rank rank = {.spec = m->config.device,
@@ -82,17 +68,15 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
                                 .local_size = m->launch.local_size,
                                 .allow_shared = m->config.allow_shared};
     const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds};
-    listing asked = {.list = &m->found};
     lot_status status;
 
     m->opened = 1;
     status = lot_bind_parse(m->config.device, kind, sizeof kind, error);
     if (status == LOT_OK)
-        status = lot_loader_load(kind, &module, error);
-    if (status == LOT_OK) {
-        asked.module = module;
-        status = lot_worker_run(m->worker, enumerate, &asked, &watch, error);
-    }
+        status = lot_loader_load(kind, &m->listing.module, error);
+    m->listing.list = &m->found;
+    if (status == LOT_OK)
+        status = lot_worker_run(m->worker, lot_protocol_list, &m->listing, &watch, error);
     if (status == LOT_OK)
         status = lot_bind_choose(&rank, &m->found, &request.ordinal, identity->binding_reason,
                                  sizeof identity->binding_reason, error);
@@ -100,7 +84,7 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
         identity->visible_count = (int64_t)m->found.count;
         /* A device that does not open is named too. */
         m->record.head.device = m->found.devices[request.ordinal];
-        request.module = module;
+        request.module = m->listing.module;
         if (strcmp(kind, "host") == 0)
             request.sharing = m->launch.local_size;
         status = lot_worker_run(m->worker, lot_protocol_open, &request, &watch, error);

@@ -20,6 +20,7 @@ typedef struct lot_measurement {
     lot_worker *worker;
     lot_stop *stop; /* what the signal handler sets */
     lot_protocol protocol;
+    lot_list_request listing;
     lot_device_list found; /* the devices there are; a given-up worker may write there yet */
     lot_record record;
     lot_progress progress;

@@ -122,6 +122,13 @@ static int threads_wanted(const lot_protocol *p, int sharing)
     return host->cpus_bound > sharing ? (int)host->cpus_bound / sharing : 1;
 }
 
+lot_status lot_protocol_list(void *context, lot_error *error)
+{
+    const lot_list_request *request = context;
+
+    return request->module->enumerate(request->list, error);
+}
+
 lot_status lot_protocol_open(void *context, lot_error *error)
 {
     const lot_open_request *request = context;

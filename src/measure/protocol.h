@@ -69,7 +69,15 @@ typedef struct lot_open_request {
     int sharing; /* ranks on this host that use the same memory; sizes must fit as often */
 } lot_open_request;
 
-/* Jobs for lot_worker_run; `context` is a lot_open_request, then a lot_group_request. */
+/* Where the devices of a module are listed to. Both live as long as the worker, which may be given up. */
+typedef struct lot_list_request {
+    const lot_device_module *module;
+    lot_device_list *list;
+} lot_list_request;
+
+/* Jobs for lot_worker_run, a driver that does not answer being none of the main thread's affair; `context` is
+ * a lot_list_request, a lot_open_request, then a lot_group_request. */
+lot_status lot_protocol_list(void *context, lot_error *error);
 lot_status lot_protocol_open(void *context, lot_error *error);
 
 typedef struct lot_group_request {

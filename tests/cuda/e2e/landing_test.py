@@ -40,6 +40,20 @@ class Environment(unittest.TestCase):
     def test_no_device_is_an_answer(self):
         self.assertIn("driver", self.devices(devices=0)["devices_reason"])
 
+    def test_a_driver_that_does_not_answer(self):
+        """Of CUDA or of NVML, whichever call hangs: one line, all else of the answer, and an end."""
+        for symbol in ("cudaGetDeviceCount", "cudaGetDeviceProperties", "nvmlInit_v2", "nvmlShutdown"):
+            with self.subTest(symbol=symbol):
+                done = gpulot("environment", "--device", "cuda:local", "--timeout", "1s",
+                              env=environment(faults=f"stuck:symbol={symbol}"))
+                said = [line for line in done.stderr.splitlines() if line.startswith("gpulot")]
+                self.assertEqual((1, ["gpulot environment: the device did not answer within 1 s: given up"]),
+                                 (done.returncode, said))
+                answer = json.loads(done.stdout)
+                self.assertEqual((None, "the device did not answer within 1 s: given up", None),
+                                 (answer["devices"], answer["devices_reason"], answer["device_driver_version"]))
+                self.assertTrue(answer["host"]["name"] and answer["hdf5_version"])
+
 
 class OneRank(unittest.TestCase):
     def test_named_devices(self):
