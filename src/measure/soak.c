@@ -56,7 +56,7 @@ static lot_status take(soak *s, int64_t count, lot_error *error)
 }
 
 /* Takes what it can get, since somebody else may hold a part of the memory, and puts the same input
- * everywhere. */
+ * everywhere. What is queued is done at the end, so that the soak's time does not run meanwhile. */
 static lot_status make_pairs(soak *s, lot_error *error)
 {
     const lot_model *model = &s->p->record->head.synthetic_model;
@@ -70,6 +70,8 @@ static lot_status make_pairs(soak *s, lot_error *error)
         status = lot_workload_fill(&s->p->workload, s->inputs + i * s->input_stride, error);
         lot_worker_alive(s->p->worker);
     }
+    if (status == LOT_OK)
+        status = s->p->module->sync(s->p->device, error);
     if (status == LOT_OK)
         lot_rows_touched(s->p, s->count * (model->input_bytes + model->output_bytes));
     return status;

@@ -70,6 +70,14 @@ class OneRank(unittest.TestCase):
         self.assertEqual(0, run.status, run.err)
         self.assertEqual("ok", run.outcome(0))
 
+    def test_a_soaks_time_begins_when_its_buffers_are_filled(self):
+        """The fills, queued at once, keep this device busy for longer than the whole soak lasts."""
+        run = measure("--soak", "1s", "--memory", "1%", device="cuda:0", devices=1, MEM="1G", BANDWIDTH="2", PACE="1")
+        self.assertEqual(0, run.status, run.err)
+        soak = [row for row in run.records[0]["phases"] if row["phase"] == "soak"]
+        self.assertGreater(soak[0]["start_seconds"] - run.records[0]["phases"][-len(soak) - 1]["start_seconds"], 1)
+        self.assertGreater(sum(row["passes"] for row in soak), 10)
+
     def test_visible_devices(self):
         run = measure(device="cuda:0", devices=4, CUDA_VISIBLE_DEVICES="2")
         self.assertEqual(0, run.status, run.err)
