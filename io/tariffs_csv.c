@@ -366,8 +366,7 @@ static lot_status verdict(catalogue_reader *reader)
     if (reader->fault_count == 0)
         return LOT_OK;
     if (reader->fault_count > 1)
-        (void)snprintf(error->text + used, sizeof error->text - used,
-                       " (and %lld more; gpulot tariffs check lists them)",
+        (void)snprintf(error->text + used, sizeof error->text - used, " (and %lld more)",
                        (long long)(reader->fault_count - 1));
     return LOT_INPUT;
 }

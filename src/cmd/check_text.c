@@ -333,7 +333,7 @@ static void print_localised(checked *r)
     if (wanted && r->localised_count == 0)
         printf("\nwhere the bits differ is not known: %s\n",
                r->sampled ? "the sampled rows hold no difference, other rows or passes do"
-                          : "gpulot measure --localise keeps sampled rows, which tell");
+                          : "a measurement with --localise keeps sampled rows, which tell");
     if (r->localised_count > 0)
         printf("\nwhere the bits differ, in sampled rows\n");
     for (size_t i = 0; i < r->localised_count; i++)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "core/shell.h"
 
 /* In the order of a rental's life; one a line, so that a new one is one new line. */
 /* clang-format off */
@@ -104,17 +105,34 @@ static int finish(const char *prefix, lot_status status, const lot_error *error)
     return lot_status_exit(status);
 }
 
-/* --version and --help of the program itself; false where argv asks for neither. */
-static bool answered(int argc, char **argv)
+/* What is no command: what is wrong with it. */
+static lot_status refuse(const char *argument, lot_error *error)
 {
-    if (argc != 2)
-        return false;
-    if (strcmp(argv[1], "--version") == 0)
-        printf("gpulot %s\n", GPULOT_VERSION);
-    else if (lot_is_help(argv[1]))
+    const char *const arguments[] = {"--help", NULL};
+    char *help = lot_shell_command(arguments);
+
+    (void)lot_error_set(error, LOT_USAGE, "command", 0, "unknown %s '%.80s'; %.300s lists %s",
+                        argument[0] == '-' ? "option" : "command", argument, help != NULL ? help : "--help",
+                        argument[0] == '-' ? "what there is" : "them");
+    free(help);
+    return LOT_USAGE;
+}
+
+/* --version and --help of the program itself; false where argv asks for neither. As for a command, nothing
+ * else is looked at where help is asked for. */
+static bool answered(int argc, char **argv, lot_status *status, lot_error *error)
+{
+    *status = LOT_OK;
+    if (lot_is_help(argv[1]))
         print_usage(stdout);
-    else
+    else if (strcmp(argv[1], "--version") != 0)
         return false;
+    else if (argc > 2)
+        *status =
+            lot_error_set(error, LOT_USAGE, "--version", 0, "--version takes no argument: '%.80s'", argv[2]);
+    else
+        printf("gpulot %s\n", GPULOT_VERSION);
+    *status = *status == LOT_OK ? flush_results(LOT_OK, error) : *status;
     return true;
 }
 
@@ -131,16 +149,11 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return lot_status_exit(LOT_USAGE);
     }
-    if (answered(argc, argv)) {
-        status = flush_results(LOT_OK, &error);
+    if (answered(argc, argv, &status, &error))
         return finish("", status, &error);
-    }
     command = find(argv[1]);
-    if (command == NULL) {
-        status = lot_error_set(&error, LOT_USAGE, "command", 0,
-                               "unknown command '%.80s'; gpulot --help lists them", argv[1]);
-        return finish("", status, &error);
-    }
+    if (command == NULL)
+        return finish("", refuse(argv[1], &error), &error);
     status = run(command, argc - 2, argv + 2, &error);
     exit_status = finish(command->name, status, &error);
     if (status == LOT_TIMEOUT) /* what did not answer may hold what exit would wait for */

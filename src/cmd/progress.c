@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/count.h"
+#include "core/shell.h"
 #include "core/units.h"
 #include "measure/protocol.h"
 
@@ -32,44 +33,14 @@ void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks)
     progress->began_seconds = lot_clock_seconds();
 }
 
-/* A word that bash takes as this text: in $'...' where it holds more than letters, digits and a few signs. */
-static void print_word(FILE *out, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
-
-    if (text[strspn(text, plain)] == '\0') {
-        (void)fputs(text, out);
-        return;
-    }
-    (void)fputs("$'", out);
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            (void)fprintf(out, "\\%03o", (unsigned)*text);
-        else
-            (void)fprintf(out, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
-    (void)fputc('\'', out);
-}
-
-static void print_recovery(FILE *out, const char *before, const char *spool_folder, const char *output)
-{
-    (void)fprintf(out, "%s: gpulot recover ", before);
-    print_word(out, spool_folder);
-    (void)fputs(" --output ", out);
-    print_word(out, output);
-    (void)fputc('\n', out);
-}
-
-/* Written as a whole: several ranks may say it at one time. */
+/* One line at once: several ranks may say it at one time. */
 void lot_progress_recovery(const char *before, const char *spool_folder, const char *output)
 {
-    char *line = NULL;
-    size_t size = 0;
-    FILE *whole = open_memstream(&line, &size);
+    const char *const arguments[] = {"recover", spool_folder, "--output", output, NULL};
+    char *command = lot_shell_command(arguments);
 
-    print_recovery(whole != NULL ? whole : stderr, before, spool_folder, output);
-    if (whole != NULL && fclose(whole) == 0)
-        (void)fwrite(line, 1, size, stderr);
-    free(line);
+    (void)fprintf(stderr, "%s: %s\n", before, command != NULL ? command : "gpulot recover");
+    free(command);
 }
 
 void lot_progress_note(const lot_progress *progress, const char *spool_folder, const char *output)
@@ -113,14 +84,16 @@ void lot_progress_stage(lot_progress *progress, const char *stage, int number, i
 void lot_progress_archived(lot_progress *progress, const char *output)
 {
     char elapsed[32];
+    char *word;
 
     if (!progress->enabled)
         return;
     clear(progress);
+    word = lot_shell_word(output);
     lot_unit_print_seconds(elapsed, sizeof elapsed, lot_clock_seconds() - progress->began_seconds);
-    (void)fputs("gpulot: made ", stderr);
-    print_word(stderr, output);
-    (void)fprintf(stderr, ", %s, %s elapsed\n", lot_count(progress->ranks, "rank").text, elapsed);
+    (void)fprintf(stderr, "gpulot: made %s, %s, %s elapsed\n", word != NULL ? word : "the archive",
+                  lot_count(progress->ranks, "rank").text, elapsed);
+    free(word);
 }
 
 void lot_progress_step(lot_progress *progress)

@@ -1,6 +1,7 @@
 /* gpulot show: an archive as tables in the terminal. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/price.h"
@@ -9,6 +10,7 @@
 #include "cmd/show_json.h"
 #include "cmd/show_phases.h"
 #include "core/count.h"
+#include "core/shell.h"
 #include "core/units.h"
 #include "io/archive_h5.h"
 #include "io/price_json.h"
@@ -221,8 +223,10 @@ static lot_status print_devices(const lot_run *run, const show_config *config, l
     return status;
 }
 
-static void print_spread(const lot_ranks_summary *ranks)
+static void print_spread(const lot_ranks_summary *ranks, const char *file)
 {
+    const char *const arguments[] = {"check", file, NULL};
+    char *check;
     char least[32], median[32], most[32];
 
     if (ranks->timed < 2)
@@ -230,9 +234,11 @@ static void print_spread(const lot_ranks_summary *ranks)
     lot_unit_print_seconds(least, sizeof least, ranks->warm_least_seconds);
     lot_unit_print_seconds(median, sizeof median, ranks->warm_median_seconds);
     lot_unit_print_seconds(most, sizeof most, ranks->warm_most_seconds);
-    printf("\nwarm medians of %s: least %s, median %s, most %s (rank %" PRId64
-           "); gpulot check says what that means\n",
-           lot_count((int64_t)ranks->timed, "rank").text, least, median, most, ranks->warm_most_rank);
+    check = lot_shell_command(arguments);
+    printf("\nwarm medians of %s: least %s, median %s, most %s (rank %" PRId64 "); %s says what that means\n",
+           lot_count((int64_t)ranks->timed, "rank").text, least, median, most, ranks->warm_most_rank,
+           check != NULL ? check : "check");
+    free(check);
 }
 
 static lot_status print_ranks(const lot_run *run, const show_config *config, lot_error *error)
@@ -265,7 +271,7 @@ static lot_status print_tables(lot_run *run, const show_config *config, lot_erro
         status = print_ranks(run, config, error);
     if (status != LOT_OK)
         return status;
-    print_spread(&ranks);
+    print_spread(&ranks, config->file);
     if (run->first_phase == NULL)
         printf("phases of %s are not shown; --rank N or --all shows them\n",
                lot_count((int64_t)run->device_count, "rank").text);

@@ -110,7 +110,7 @@ class Faults(RanksTest):
         self.assertIn("the sampled rows hold no difference", self.alone("check", self.output)[1])
         plain = self.folder / "plain.h5"
         self.run_with(2, output=plain, RANKS="1", OUTPUT_BIT="4:100:3")
-        self.assertIn("gpulot measure --localise keeps", self.alone("check", plain)[1])
+        self.assertIn("a measurement with --localise keeps", self.alone("check", plain)[1])
 
     def test_a_bit_that_the_reference_sees(self):
         self.run_with(2, RANKS="0", WEIGHT_BIT="3:7:29")

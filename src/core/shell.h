@@ -1,0 +1,13 @@
+/* What a person may paste into a shell. */
+#ifndef GPULOT_CORE_SHELL_H
+#define GPULOT_CORE_SHELL_H
+
+/* A word that bash takes as this text, whatever bytes it holds: as it is where it is plain, else in $'...',
+ * where what does not show stands as octal numbers. To be freed; NULL where there is no memory. */
+char *lot_shell_word(const char *text);
+
+/* A command of this program with its arguments, which end with NULL. The program is the path that it was
+ * started with where that was a path, else its name, "gpulot". To be freed; NULL where there is no memory. */
+char *lot_shell_command(const char *const *arguments);
+
+#endif
