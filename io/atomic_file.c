@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "io/file_bytes.h"
 
 struct lot_atomic_file {
@@ -211,19 +212,26 @@ lot_status lot_atomic_check(const char *path, lot_error *error)
 
 /* ---- rewriting ---- */
 
+#define LOCK_TRY_SECONDS 0.01 /* between two tries: an edit of a small file takes about as long */
+
 typedef struct path_lock {
     char *name;
     int descriptor; /* -1: not held */
 } path_lock;
 
-/* Waits for the lock on an open file: 0 or an errno value. */
-static int wait_for(int descriptor)
+/* Tries for the lock on an open file until the clock shows `deadline`: 0, ETIMEDOUT or another errno value.
+ */
+static int wait_for(int descriptor, double deadline)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-    while (fcntl(descriptor, F_SETLKW, &whole) != 0)
-        if (errno != EINTR)
+    while (fcntl(descriptor, F_SETLK, &whole) != 0) {
+        if (errno != EINTR && errno != EAGAIN && errno != EACCES)
             return errno;
+        if (lot_clock_seconds() >= deadline)
+            return ETIMEDOUT;
+        lot_clock_sleep(LOCK_TRY_SECONDS);
+    }
     return 0;
 }
 
@@ -236,10 +244,20 @@ static bool is_still_there(int descriptor, const char *name)
            held.st_dev == named.st_dev;
 }
 
+static lot_status not_locked(const char *path, double wait_seconds, int reason, lot_error *error)
+{
+    if (reason == ETIMEDOUT)
+        return lot_error_set(error, LOT_OUTPUT, "fcntl", reason,
+                             "%s: other processes held its lock, %s.lock, for %g s; nothing was changed",
+                             path, path, wait_seconds);
+    return lot_error_errno(error, LOT_IO, "fcntl", reason, "%s.lock cannot be locked", path);
+}
+
 /* Waits for the lock that belongs to `path`; give_back in every case. */
-static lot_status lock(const char *path, path_lock *held, lot_error *error)
+static lot_status lock(const char *path, double wait_seconds, path_lock *held, lot_error *error)
 {
     const size_t size = strlen(path) + sizeof ".lock";
+    const double deadline = lot_clock_seconds() + wait_seconds;
 
     held->descriptor = -1;
     held->name = malloc(size);
@@ -252,14 +270,14 @@ static lot_status lock(const char *path, path_lock *held, lot_error *error)
 
         if (opened < 0)
             return lot_error_errno(error, LOT_OUTPUT, "open", errno, "%s cannot be made", held->name);
-        reason = wait_for(opened);
+        reason = wait_for(opened, deadline);
         if (reason == 0 && is_still_there(opened, held->name)) {
             held->descriptor = opened;
             return LOT_OK;
         }
         (void)close(opened);
         if (reason != 0)
-            return lot_error_errno(error, LOT_IO, "fcntl", reason, "%s cannot be locked", held->name);
+            return not_locked(path, wait_seconds, reason, error);
     }
 }
 
@@ -365,7 +383,7 @@ static lot_status find_file(const char *path, char **found, lot_error *error)
     return LOT_OK;
 }
 
-lot_status lot_atomic_edit(const char *path,
+lot_status lot_atomic_edit(const char *path, double wait_seconds,
                            lot_status (*edit)(void *context, const char *old, size_t size, FILE *out,
                                               lot_error *error),
                            void *context, lot_error *error)
@@ -380,7 +398,7 @@ lot_status lot_atomic_edit(const char *path,
     if (status == LOT_OK && (file->folder = folder_of(file->path)) == NULL)
         status = no_memory(error, path);
     if (status == LOT_OK)
-        status = lock(file->path, &held, error);
+        status = lock(file->path, wait_seconds, &held, error);
     if (status == LOT_OK)
         status = edit_locked(file, edit, context, error);
     give_back(&held);

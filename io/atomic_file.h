@@ -43,9 +43,10 @@ lot_status lot_atomic_check(const char *path, lot_error *error);
  * writers who all use this function never lose each other's changes: `edit` gets the old text (terminated,
  * `size` 0 where there is no file yet) and writes the new one to `out`. The file keeps its permissions; where
  * PATH is a link, the file that it leads to is rewritten and the link stays. LOT_OUTPUT where PATH is neither
- * a regular file nor free. Where `edit` does not return LOT_OK nothing changes. The lock is an advisory one
- * on PATH.lock, beside the file itself, which is removed when it is given back. */
-lot_status lot_atomic_edit(const char *path,
+ * a regular file nor free, or where others held the lock for `wait_seconds`. Where `edit` does not return
+ * LOT_OK nothing changes. The lock is an advisory one on PATH.lock, beside the file itself, which is removed
+ * when it is given back. */
+lot_status lot_atomic_edit(const char *path, double wait_seconds,
                            lot_status (*edit)(void *context, const char *old, size_t size, FILE *out,
                                               lot_error *error),
                            void *context, lot_error *error);

@@ -258,7 +258,7 @@ lot_status lot_raw_results_append(const char *path, const char *text, size_t siz
     if (status == LOT_OK && new.header == NULL)
         status = lot_error_set(error, LOT_INTERNAL, "header", 0, "the rows to append have no header");
     if (status == LOT_OK)
-        status = lot_atomic_edit(path, edit, &work, error);
+        status = lot_atomic_edit(path, LOT_RAW_RESULTS_WAIT_SECONDS, edit, &work, error);
     if (status == LOT_OK)
         *summary = work.summary;
     free_grid(&new);

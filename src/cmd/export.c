@@ -50,7 +50,7 @@ static const lot_option options[] = {
      .argument = "FILE.csv",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(export_config, append_to),
-     .help = "with --format csv: add the rows to this grid, none twice, instead of printing them"},
+     .help = "with --format csv: add the rows to this grid, none twice; others may hold it for 60 s"},
 };
 
 /* ---- json ---- */

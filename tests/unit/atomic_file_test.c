@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "io/atomic_file.h"
+
+#define WAIT_SECONDS 60
 
 static char folder[64];
 static char path[128];
@@ -207,7 +211,7 @@ static void test_edit_loses_nothing(void **state)
             lot_error error = {0};
 
             for (int j = 0; j < 10; j++)
-                if (lot_atomic_edit(path, add_line, line, &error) != LOT_OK)
+                if (lot_atomic_edit(path, WAIT_SECONDS, add_line, line, &error) != LOT_OK)
                     _exit(1);
             _exit(0);
         }
@@ -230,15 +234,15 @@ static void test_edit_keeps_mode_and_refusals_change_nothing(void **state)
 
     (void)state;
     assert_int_equal(chmod(path, 0640), 0);
-    assert_int_equal(lot_atomic_edit(path, refuse, NULL, &error), LOT_INPUT);
+    assert_int_equal(lot_atomic_edit(path, WAIT_SECONDS, refuse, NULL, &error), LOT_INPUT);
     assert_int_equal(files_in_folder(), 1); /* no lock, no half a file */
     assert_int_equal(lines(), 60);
-    assert_int_equal(lot_atomic_edit(path, add_line, line, &error), LOT_OK);
+    assert_int_equal(lot_atomic_edit(path, WAIT_SECONDS, add_line, line, &error), LOT_OK);
     assert_int_equal(lines(), 61);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
     assert_int_equal(files_in_folder(), 1);
-    assert_int_equal(lot_atomic_edit(folder, add_line, line, &error), LOT_OUTPUT);
+    assert_int_equal(lot_atomic_edit(folder, WAIT_SECONDS, add_line, line, &error), LOT_OUTPUT);
 }
 
 /* Whoever may write in the folder alone could put a new file in its place. */
@@ -257,7 +261,7 @@ static void test_edit_refuses_what_may_not_be_written(void **state)
     if (child == 0) {
         if (geteuid() == 0 && setuid(65534) != 0)
             _exit(9);
-        _exit(lot_atomic_edit(path, add_line, line, &error) != LOT_OUTPUT ||
+        _exit(lot_atomic_edit(path, WAIT_SECONDS, add_line, line, &error) != LOT_OUTPUT ||
               strstr(error.text, "cannot be changed: Permission denied") == NULL);
     }
     assert_int_equal(waitpid(child, &end, 0), child);
@@ -280,14 +284,14 @@ static void test_edit_follows_links(void **state)
     (void)state;
     (void)snprintf(through, sizeof through, "%s/link", folder);
     assert_int_equal(symlink("file", through), 0);
-    assert_int_equal(lot_atomic_edit(through, add_line, line, &error), LOT_OK);
+    assert_int_equal(lot_atomic_edit(through, WAIT_SECONDS, add_line, line, &error), LOT_OK);
     assert_int_equal(lines(), 62);
     assert_int_equal(lstat(through, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     assert_int_equal(files_in_folder(), 2); /* the file and the link */
     assert_int_equal(unlink(through), 0);
     assert_int_equal(symlink("nowhere", through), 0);
-    assert_int_equal(lot_atomic_edit(through, add_line, line, &error), LOT_OUTPUT);
+    assert_int_equal(lot_atomic_edit(through, WAIT_SECONDS, add_line, line, &error), LOT_OUTPUT);
     assert_int_equal(files_in_folder(), 2);
     assert_int_equal(unlink(through), 0);
 }
@@ -302,10 +306,48 @@ static void test_edit_of_what_is_no_file(void **state)
     (void)snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
     (void)alarm(20); /* nobody opens the other end */
-    assert_int_equal(lot_atomic_edit(pipe_path, add_line, line, &error), LOT_OUTPUT);
+    assert_int_equal(lot_atomic_edit(pipe_path, WAIT_SECONDS, add_line, line, &error), LOT_OUTPUT);
     (void)alarm(0);
     assert_int_equal(files_in_folder(), 2); /* no lock beside it */
     assert_int_equal(unlink(pipe_path), 0);
+}
+
+/* A process that is stopped in the middle of an edit must not stop all others for ever. */
+static void test_edit_waits_so_long_and_no_longer(void **state)
+{
+    static char line[] = "late";
+    char lock_path[160];
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const size_t before = lines();
+    lot_error error = {0};
+    int held, end = 0;
+    double began;
+    pid_t child;
+
+    (void)state;
+    (void)snprintf(lock_path, sizeof lock_path, "%s.lock", path);
+    held = open(lock_path, O_RDWR | O_CREAT, 0600);
+    assert_true(held >= 0);
+    assert_int_equal(fcntl(held, F_SETLK, &whole), 0);
+    child = fork(); /* which does not inherit the lock */
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(20);
+        began = lot_clock_seconds();
+        _exit(lot_atomic_edit(path, 0.2, add_line, line, &error) != LOT_OUTPUT ||
+              strstr(error.text, ".lock, for 0.2 s; nothing was changed") == NULL ||
+              lot_clock_seconds() - began < 0.2);
+    }
+    assert_int_equal(waitpid(child, &end, 0), child);
+    assert_true(WIFEXITED(end));
+    assert_int_equal(WEXITSTATUS(end), 0);
+    assert_int_equal(lines(), before);
+    assert_int_equal(files_in_folder(), 2); /* the file and the other's lock */
+    assert_int_equal(close(held), 0);
+    assert_int_equal(lot_atomic_edit(path, WAIT_SECONDS, add_line, line, &error),
+                     LOT_OK); /* it is free again */
+    assert_int_equal(lines(), before + 1);
+    assert_int_equal(files_in_folder(), 1);
 }
 
 int main(void)
@@ -321,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_edit_refuses_what_may_not_be_written),
         cmocka_unit_test(test_edit_follows_links),
         cmocka_unit_test(test_edit_of_what_is_no_file),
+        cmocka_unit_test(test_edit_waits_so_long_and_no_longer),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
