@@ -45,11 +45,10 @@ static const lot_option options[] = {
      .argument = "SHARE",
      .fallback = LOT_CHECK_PRIOR,
      .kind = LOT_OPTION_NUMBER,
-     .flags = LOT_OPTION_ABOVE,
-     .least = 0,
+     .smallest = LOT_SPREAD_LEAST,
      .most = 1,
      .offset = offsetof(check_config, prior),
-     .help = "four of five groups of honest GPUs spread less than this"},
+     .help = "four of five groups of honest GPUs spread less than this, 1e-9 to 1"},
     {.name = "--level",
      .argument = "SHARE",
      .fallback = LOT_CHECK_LEVEL,
@@ -175,9 +174,6 @@ static lot_status run(const void *options_given, lot_error *error)
     lot_check_result result = {.device_count = 0};
     lot_status status;
 
-    if (config->prior < LOT_SPREAD_LEAST)
-        return lot_error_set(error, LOT_USAGE, "--prior", 0, "--prior: %g is less than the smallest, %g",
-                             config->prior, LOT_SPREAD_LEAST);
     lot_observed_init(&in.against);
     status = read_inputs(config, &in, error);
     if (status == LOT_OK)

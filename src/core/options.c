@@ -23,6 +23,8 @@ bool lot_parse_integer(const char *text, int64_t *value)
     return true;
 }
 
+#define EXPONENT_MOST 1000 /* beyond every double */
+
 /* Decimal notation only: strtod alone would take hexadecimal, "inf", "nan" and leading blanks. */
 static bool decimal(const char *text, double *value, char **end)
 {
@@ -35,6 +37,25 @@ static bool decimal(const char *text, double *value, char **end)
     return *end != text && (size_t)(*end - text) <= length && isfinite(*value);
 }
 
+/* The hundredth of the decimal number text[0..length): its exponent less two, so that "1e-7%" is what 1e-9
+ * is, which a division of the number misses by a rounding. Longer numbers than anybody writes are refused. */
+static bool hundredth(const char *text, size_t length, double *value)
+{
+    const size_t digits = strcspn(text, "eE%");
+    const long exponent = digits < length ? strtol(text + digits + 1, NULL, 10) : 0;
+    char shifted[256];
+    int size;
+
+    if (exponent < -EXPONENT_MOST || exponent > EXPONENT_MOST)
+        return false;
+    size = snprintf(shifted, sizeof shifted, "%.*se%ld", (int)(digits < length ? digits : length), text,
+                    exponent - 2);
+    if (size >= (int)sizeof shifted)
+        return false;
+    *value = strtod(shifted, NULL);
+    return true;
+}
+
 bool lot_parse_number(const char *text, double *value)
 {
     double parsed;
@@ -43,8 +64,8 @@ bool lot_parse_number(const char *text, double *value)
     if (!decimal(text, &parsed, &end))
         return false;
     if (strcmp(end, "%") == 0)
-        parsed /= 100;
-    else if (*end != '\0')
+        return hundredth(text, (size_t)(end - text), value);
+    if (*end != '\0')
         return false;
     *value = parsed;
     return true;
@@ -114,9 +135,14 @@ static lot_status store_integer(const lot_option *option, const char *value, voi
     return refuse(option, value, allowed, error);
 }
 
+static double least_number(const lot_option *option)
+{
+    return option->smallest > 0 ? option->smallest : (double)option->least;
+}
+
 static bool in_range(const lot_option *option, double value)
 {
-    const double least = (double)option->least, most = (double)option->most;
+    const double least = least_number(option), most = (double)option->most;
 
     return ((option->flags & LOT_OPTION_ABOVE) != 0 ? value > least : value >= least) &&
            ((option->flags & LOT_OPTION_BELOW) != 0 ? value < most : value <= most);
@@ -135,8 +161,8 @@ static lot_status store_number(const lot_option *option, const char *value, void
         *(double *)at = parsed == 0 ? 0 : parsed; /* "-0" is no other number */
         return LOT_OK;
     }
-    (void)snprintf(allowed, sizeof allowed, "a number %s %lld %s %lld%s", above ? "above" : "from",
-                   (long long)option->least,
+    (void)snprintf(allowed, sizeof allowed, "a number %s %.15g %s %lld%s", above ? "above" : "from",
+                   least_number(option),
                    below   ? "and below"
                    : above ? "and up to"
                            : "to",

@@ -45,6 +45,7 @@ typedef struct lot_option {
     size_t offset; /* of the destination in the command's config struct */
     int64_t least;
     int64_t most;
+    double smallest;     /* of a NUMBER whose least value is no whole number, in place of `least`; else 0 */
     const char *choices; /* "float32|float16|bfloat16" */
 } lot_option;
 
@@ -82,7 +83,8 @@ bool lot_option_setting(const lot_option *option, const void *config, lot_settin
 
 /* Whole-text parsers, for use outside tables too. Each returns false and leaves *value alone where the text
  * is not exactly such a value: decimal digits, behind a '-' where there is one, without '+' and blanks; a
- * decimal number, or one with '%' behind it, which is divided by 100. */
+ * decimal number, or one with '%' behind it, which is a hundredth of it: the double nearest to that, so that
+ * 0.1% is 0.001. */
 bool lot_parse_integer(const char *text, int64_t *value);
 bool lot_parse_number(const char *text, double *value);
 

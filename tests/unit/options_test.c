@@ -122,6 +122,15 @@ static void test_every_kind(void **state)
     assert_string_equal(c.list.items[1], "two");
     assert_int_equal(parse(&c, &help, &error, 3, "--share", "-0", "f"), LOT_OK);
     assert_true(c.share == 0 && !signbit(c.share));
+    /* a percentage is the double that its hundredth, written out, is */
+    assert_int_equal(parse(&c, &help, &error, 3, "--share", "0.7%", "f"), LOT_OK);
+    assert_true(c.share == 0.007);
+    assert_int_equal(parse(&c, &help, &error, 3, "--share", "1e-7%", "f"), LOT_OK);
+    assert_true(c.share == 1e-9);
+    assert_int_equal(parse(&c, &help, &error, 3, "--share", "2.9E1%", "f"), LOT_OK);
+    assert_true(c.share == 0.29);
+    assert_int_equal(parse(&c, &help, &error, 3, "--share", "5.%", "f"), LOT_OK);
+    assert_true(c.share == 0.05);
 }
 
 static void test_refusals(void **state)
