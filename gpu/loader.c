@@ -5,21 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define PATH_BYTES 4096
 
 /* The folder of the running program, without a slash at the end; "." where it is not known. */
-static void program_folder(char *folder, size_t size)
+static void program_folder(char folder[PATH_BYTES])
 {
-    const ssize_t length = readlink("/proc/self/exe", folder, size - 1);
+    /* Without /proc, as in some containers, the kernel has still told under which name it was started. */
+    const char *const started = (const char *)getauxval(AT_EXECFN);
     char *slash;
 
-    if (length <= 0) {
-        (void)snprintf(folder, size, ".");
+    if (realpath("/proc/self/exe", folder) == NULL &&
+        (started == NULL || realpath(started, folder) == NULL)) {
+        (void)snprintf(folder, PATH_BYTES, ".");
         return;
     }
-    folder[length] = '\0';
     slash = strrchr(folder, '/');
     if (slash != NULL)
         *slash = '\0';
@@ -36,7 +38,7 @@ static bool find_module(const char *name, char *path, size_t size)
         (void)snprintf(path, size, "%s/gpulot-%s.so", chosen, name);
         return access(path, R_OK) == 0;
     }
-    program_folder(folder, sizeof folder);
+    program_folder(folder);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         (void)snprintf(path, size, "%s/%s/gpulot-%s.so", folder, places[i], name);
         if (access(path, R_OK) == 0)

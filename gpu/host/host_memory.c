@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "core/system_file.h"
 
@@ -121,19 +122,31 @@ static void apply_line(const char *root, char *line, lot_host_memory *memory)
         apply_groups(root, group, &version_1, memory);
 }
 
+/* What the kernel says without /proc: what is free, since what it could drop besides stands in meminfo alone.
+ */
+static lot_host_memory free_memory(void)
+{
+    struct sysinfo info;
+
+    if (sysinfo(&info) != 0)
+        return (lot_host_memory){0, 0};
+    return (lot_host_memory){.total_bytes = (int64_t)info.totalram * info.mem_unit,
+                             .available_bytes = (int64_t)info.freeram * info.mem_unit};
+}
+
 lot_host_memory lot_host_memory_read(const char *root)
 {
-    lot_host_memory memory = {0, 0};
+    lot_host_memory memory = free_memory();
     char path[PATH_BYTES];
     char line[PATH_BYTES];
-    int64_t kibibytes;
+    int64_t total, available;
     FILE *file;
 
     (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    kibibytes = read_key(path, "MemTotal:");
-    memory.total_bytes = kibibytes > 0 ? kibibytes * 1024 : 0;
-    kibibytes = read_key(path, "MemAvailable:");
-    memory.available_bytes = kibibytes > 0 ? kibibytes * 1024 : 0;
+    total = read_key(path, "MemTotal:");
+    available = read_key(path, "MemAvailable:");
+    if (total > 0 && available >= 0)
+        memory = (lot_host_memory){.total_bytes = total * 1024, .available_bytes = available * 1024};
     (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     file = fopen(path, "re");
     if (file == NULL)

@@ -37,6 +37,19 @@ class Measured(RanksTest):
         self.assertEqual(record["identity"]["launcher"], "none")
         self.assertIsNone(record["environment"]["mpi_library"])
 
+    def test_without_proc_and_sys(self):
+        """As in a bare container: modules are found, and the memory is known, all the same."""
+        unshare = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                   'mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("no mount namespace can be made here")
+        done = subprocess.run([*unshare, PROGRAM, "measure", *SMALL, "--quiet", "--output", self.output],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=LIMIT_SECONDS)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        [record] = self.records()
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        self.assertEqual(record["device"]["memory_bytes"], pages)
+
     def test_the_seed_decides_the_bits_and_the_threads_do_not(self):
         digests = []
         for number, more in enumerate((["--seed", "7", "--threads", "1"], ["--seed", "7", "--threads", "2"], ["--seed", "8"])):
