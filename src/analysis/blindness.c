@@ -14,16 +14,15 @@ static void bound_corruption(lot_case *c)
 {
     for (size_t g = 0; g < c->group_count; g++) {
         lot_checked_group *group = &c->result->groups[g];
-        bool clean = true;
 
         for (size_t i = c->group_first[g]; i < c->group_first[g + 1]; i++) {
             const unsigned verdicts = c->result->devices[i].verdicts;
 
             group->verified_passes += c->result->devices[i].verified_passes;
-            clean = clean && (verdicts & LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT)) == 0;
+            group->corrupt |= (verdicts & LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT)) != 0;
         }
-        group->corruption_bound = clean && group->verified_passes > 0
-                                      ? fmin(RULE_OF_THREE / (double)group->verified_passes, 1)
+        group->corruption_bound = !group->corrupt && (double)group->verified_passes > RULE_OF_THREE
+                                      ? RULE_OF_THREE / (double)group->verified_passes
                                       : NAN;
     }
 }

@@ -139,7 +139,10 @@ typedef struct lot_checked_group {
     char difference[160]; /* what first sets it apart from the group before it; "" for the first group */
     size_t devices;
     int64_t verified_passes;
-    double corruption_bound; /* 95 % upper bound on the share of wrong passes; NaN where one was wrong */
+    bool corrupt; /* a GPU of it had wrong results */
+    /* 95 % upper bound on the share of wrong passes; NaN where one was wrong, and where the passes are so few
+     * that the bound would be 1 or more, which is none */
+    double corruption_bound;
 } lot_checked_group;
 
 /* What the check itself cost, and what missing throughput costs over the rental. Money in US cents, as exact

@@ -30,7 +30,7 @@ static void one_bit_in_one_pass(void **state)
     assert_int_equal(LOT_EVIDENCE_REPEAT, f->evidence);
     assert_string_equal("warm_forward", f->phase);
     assert_true(f->number == 1 && strstr(f->text, OTHER) != NULL);
-    assert_true(isnan(r.groups[0].corruption_bound));
+    assert_true(isnan(r.groups[0].corruption_bound) && r.groups[0].corrupt);
     lot_check_result_free(&r);
     lot_run_free(&run);
 }

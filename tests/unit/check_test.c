@@ -34,6 +34,26 @@ static void healthy(void **state)
     lot_run_free(&run);
 }
 
+/* Three passes without a mismatch bound the share of wrong ones at 3 / 3: that is none. */
+static void few_passes(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    for (int64_t passes = 3; passes <= 4; passes++) {
+        synthetic_run_make(&run, 1, 5, 0.02, 1);
+        run.devices[0].verification.passes = passes;
+        check_with(&run, &plain, &r);
+        assert_int_equal(passes, r.groups[0].verified_passes);
+        assert_true(passes == 3 ? isnan(r.groups[0].corruption_bound)
+                                : r.groups[0].corruption_bound == 3.0 / 4);
+        assert_false(r.groups[0].corrupt);
+        lot_check_result_free(&r);
+        lot_run_free(&run);
+    }
+}
+
 static void alone(void **state)
 {
     lot_check_result r;
@@ -317,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy),
+        cmocka_unit_test(few_passes),
         cmocka_unit_test(alone),
         cmocka_unit_test(mixed_rental),
         cmocka_unit_test(another_power_limit),
