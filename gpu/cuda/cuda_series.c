@@ -3,15 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/clock.h"
 #include "gpu/cuda/cuda_sensors.h"
-
-static double now_seconds(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static int64_t known_sum(int64_t a, int64_t b)
 {
@@ -70,7 +63,7 @@ static void *take_samples(void *argument)
 {
     lot_sensors *sensors = argument;
     lot_series *kept = &sensors->series;
-    double next = now_seconds();
+    double next = lot_clock_seconds();
     lot_cumulative before, after;
 
     lot_sensors_read_cumulative(sensors, &before, NULL);
@@ -84,7 +77,7 @@ static void *take_samples(void *argument)
         lot_sensors_read_cumulative(sensors, &after, NULL);
         lot_sensors_store_growth(&before, &after, &sample.telemetry);
         before = after;
-        sample.seconds = now_seconds();
+        sample.seconds = lot_clock_seconds();
         (void)pthread_mutex_lock(&kept->lock);
         lot_series_keep(kept, &sample);
         next += kept->step_seconds;
@@ -92,7 +85,7 @@ static void *take_samples(void *argument)
             next = sample.seconds + kept->step_seconds;
         until.tv_sec = (time_t)next;
         until.tv_nsec = (long)((next - (double)until.tv_sec) * 1e9);
-        while (!kept->stop && now_seconds() < next)
+        while (!kept->stop && lot_clock_seconds() < next)
             if (pthread_cond_timedwait(&kept->wake, &kept->lock, &until) != 0)
                 break;
     }

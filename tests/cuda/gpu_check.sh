@@ -190,7 +190,7 @@ build_alone() {
     build_kernels &
     kernels=$!
     for source in "$root"/gpu/cuda/*.c "$root"/gpu/generate.c "$root"/gpu/threads.c "$root"/src/core/status.c \
-        "$root"/src/core/error.c "$root"/src/core/field.c "$root"/src/core/utf8.c; do
+        "$root"/src/core/error.c "$root"/src/core/clock.c "$root"/src/core/field.c "$root"/src/core/utf8.c; do
         object=$build/alone/$(basename "$source" .c).o
         # shellcheck disable=SC2086 # flags are words
         "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -c "$source" -o "$object" || return 2

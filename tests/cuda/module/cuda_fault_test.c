@@ -156,6 +156,22 @@ static void tuning_passes_over_refused(fixture *f, const char *argument)
     f->module->plan_free(f->device, plan);
 }
 
+/* The first launches are slow, as those of a GPU whose clocks come up from idle: of the simulator's first
+ * three algorithms the second is the fastest (tests/cuda/sim/README.md). */
+static void tuning_waits_for_clocks(fixture *f, const char *argument)
+{
+    const lot_linear linear = {.rows = 64, .in_features = 512, .out_features = 512, .dtype = LOT_FLOAT32};
+    lot_plan *plan = NULL;
+    lot_plan_facts facts;
+
+    (void)argument;
+    fixture_open(f, 3, 0);
+    WORKS(f, f->module->plan(f->device, &linear, &plan, &facts, &f->error));
+    assert_int_equal(facts.candidates_timed, 3);
+    assert_non_null(strstr(facts.algorithm, "id 67 "));
+    f->module->plan_free(f->device, plan);
+}
+
 /* "status": tuning ends with it, and hands back what it took. */
 static void tuning_fails(fixture *f, const char *argument)
 {
@@ -340,6 +356,14 @@ static void slice_knows_its_parent(fixture *f, const char *argument)
     WORKS(f, work(f));
 }
 
+static void slice_is_known_without_nvml(fixture *f, const char *argument)
+{
+    (void)argument;
+    fixture_open(f, 0, 0);
+    fixture_describe(f);
+    assert_int_equal(strncmp(f->facts.uuid, "MIG-", 4), 0);
+}
+
 static void throttling_is_counted(fixture *f, const char *argument)
 {
     lot_telemetry telemetry;
@@ -376,6 +400,7 @@ static const scenario scenarios[] = {{"enumerate_fails", enumerate_fails},
                                      {"work_fails", work_fails},
                                      {"recovers_from_out_of_memory", recovers_from_out_of_memory},
                                      {"tuning_passes_over_refused", tuning_passes_over_refused},
+                                     {"tuning_waits_for_clocks", tuning_waits_for_clocks},
                                      {"tuning_fails", tuning_fails},
                                      {"counts_without_pools", counts_without_pools},
                                      {"old_device_lacks_bfloat16", old_device_lacks_bfloat16},
@@ -386,6 +411,7 @@ static const scenario scenarios[] = {{"enumerate_fails", enumerate_fails},
                                      {"foreign_processes_are_hidden", foreign_processes_are_hidden},
                                      {"mps_is_seen", mps_is_seen},
                                      {"slice_knows_its_parent", slice_knows_its_parent},
+                                     {"slice_is_known_without_nvml", slice_is_known_without_nvml},
                                      {"throttling_is_counted", throttling_is_counted},
                                      {"nvml_sees_the_loss", nvml_sees_the_loss}};
 
