@@ -77,13 +77,15 @@ static void uuid_text(const cudaUUID_t *uuid, const char *prefix, char *text, si
                    digits + 16, digits + 20);
 }
 
-/* The runtime does not say whether a UUID is a GPU's or a MIG slice's; NVML knows it under one name only. */
+/* The runtime gives a UUID without its kind. NVML knows it under one name only; where NVML is absent, as in a
+ * container that was not given it, the name tells: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". */
 static void name_uuid(lot_nvml *nvml, const cudaUUID_t *uuid, lot_device_facts *facts)
 {
     lot_nvml_device unused = NULL;
 
     uuid_text(uuid, "MIG-", facts->uuid, sizeof facts->uuid);
-    if (nvml == NULL || lot_nvml_by_uuid(nvml, facts->uuid, &unused) != LOT_NVML_SUCCESS)
+    if (strstr(facts->name, " MIG ") == NULL &&
+        (nvml == NULL || lot_nvml_by_uuid(nvml, facts->uuid, &unused) != LOT_NVML_SUCCESS))
         uuid_text(uuid, "GPU-", facts->uuid, sizeof facts->uuid);
 }
 
