@@ -16,6 +16,8 @@ import statistics
 import sys
 import time
 
+# NVIDIA's containers set it: it would turn float32 into tf32, which is compared under its own name.
+os.environ.pop("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", None)
 try:
     import torch
 except ImportError:

@@ -31,13 +31,14 @@ static void run_upload(check *c, void *context)
     WORKS(c, c->module->upload(c->device, l->device, l->host, l->bytes, &c->error));
 }
 
-/* Every thread writes its part of the host's memory. */
+/* As many threads as the module builds with, whatever OMP_NUM_THREADS says, write a part of the host's memory
+ * each. */
 static void run_write(check *c, void *context)
 {
     const loading *l = context;
 
     (void)c;
-#pragma omp parallel
+#pragma omp parallel num_threads(omp_get_num_procs())
     {
         const int64_t part = l->bytes / omp_get_num_threads();
 
