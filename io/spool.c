@@ -56,6 +56,12 @@ lot_status lot_spool_open(const char *folder, int64_t rank, lot_spool **spool, l
     if (made->descriptor < 0) {
         free(made->path);
         free(made);
+        if (reason == EEXIST)
+            return lot_error_set(
+                error, LOT_OUTPUT, "open", reason,
+                "spool folder %s holds the progress of another run: name another one; gpulot "
+                "recover makes an archive of that",
+                folder);
         return lot_error_errno(error, LOT_OUTPUT, "open", reason,
                                "spool folder %s cannot be used for rank %lld", folder, (long long)rank);
     }

@@ -169,7 +169,7 @@ static lot_status check(const check_config *config, const inputs *in, lot_check_
 static lot_status run(const void *options_given, lot_error *error)
 {
     const check_config *config = options_given;
-    const lot_check_text_options how = {.all = config->all, .wide = config->wide};
+    const lot_check_text_options how = {.all = config->all, .wide = config->wide, .against = config->against};
     inputs in = {.runs = NULL};
     lot_check_result result = {.device_count = 0};
     lot_status status;

@@ -71,7 +71,7 @@ static bool several_groups(checked *r)
 
 /* ---- archives and groups ---- */
 
-static lot_status print_archives(checked *r, lot_error *error)
+static lot_status print_archives(checked *r, const char *against, lot_error *error)
 {
     lot_report report;
 
@@ -88,11 +88,11 @@ static lot_status print_archives(checked *r, lot_error *error)
         lot_report_cell(&report, "%s", lot_field_shown(a->run_id));
         lot_report_cell(&report, "%s", lot_count(a->ranks, "rank").text);
     }
-    if (r->against_run_id[0] != '\0') {
+    if (against != NULL) {
         lot_report_cell(&report, "against");
+        lot_report_cell(&report, "%s", against);
         lot_report_cell(&report, "%s", "");
-        lot_report_cell(&report, "%s", "");
-        lot_report_cell(&report, "%s", r->against_run_id);
+        lot_report_cell(&report, "%s", lot_field_shown(r->against_run_id));
         lot_report_cell(&report, "%s", "");
     }
     return lot_report_print(&report, stdout, error);
@@ -385,7 +385,7 @@ lot_status lot_check_text_print(const lot_check_result *r, const lot_check_text_
 
     if (r->simulated)
         printf("SIMULATED: the devices are a simulator for tests. Nothing here is a measurement of a GPU.\n");
-    status = print_archives(r, error);
+    status = print_archives(r, options->against, error);
     print_groups(r);
     printf("\n");
     if (status == LOT_OK)

@@ -8,8 +8,9 @@
 #include "core/verdict.h"
 
 typedef struct lot_check_text_options {
-    bool all;  /* list every GPU, however many there are */
-    bool wide; /* every column; else what fits into LOT_REPORT_WIDTH for names of usual length */
+    bool all;            /* list every GPU, however many there are */
+    bool wide;           /* every column; else what fits into LOT_REPORT_WIDTH for names of usual length */
+    const char *against; /* file of the earlier archive; NULL where there is none */
 } lot_check_text_options;
 
 /* Prints to stdout. LOT_MEMORY. */

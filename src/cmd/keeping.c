@@ -206,17 +206,19 @@ void lot_keeping_discard(lot_measurement *m)
         lot_spool_remove_folder(m->spool_folder);
 }
 
-/* One rank says it for all that share a folder, and one of each host that has its own. */
+/* One rank says it for all that share a folder, and one of each host that has its own. Rank 1 does where rank
+ * 0 may be gone. */
 static void say_kept(const lot_measurement *m, lot_status verdict)
 {
     const int archived = m->archived || verdict == LOT_LOST;
+    const int speaks = m->team.facts.rank == 0 || (m->team.facts.rank == 1 && verdict == LOT_TIMEOUT);
     struct stat info;
     /* Another run may have taken the name meanwhile. */
     const bool taken = archived || lstat(m->config.output, &info) == 0;
     const char *output = taken ? "ANOTHER.h5" : m->config.output;
     char before[160];
 
-    if (m->team.facts.rank == 0) {
+    if (speaks && !m->spool_is_own) {
         lot_progress_recovery(archived
                                   ? "gpulot measure: the archive is there; should a lost rank have "
                                     "written more since, an archive with that is made by"

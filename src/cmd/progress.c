@@ -188,8 +188,10 @@ static void add_rest(lot_progress *progress, int64_t done, double now, line *to)
 
     if (done < 2 || done >= progress->stage_total)
         return;
-    seconds = (latest - first) / (double)(done - 1) * (double)(progress->stage_total - done);
-    lot_unit_print_seconds(rest, sizeof rest, fmax(seconds - (now - latest), 0));
+    seconds = (latest - first) / (double)(done - 1) * (double)(progress->stage_total - done) - (now - latest);
+    if (seconds <= 0)
+        return; /* longer than expected */
+    lot_unit_print_seconds(rest, sizeof rest, seconds);
     add(to, ", about %s left", rest);
 }
 

@@ -86,11 +86,24 @@ class Killed(RanksTest):
         self.assertEqual(status, 1, err)
         return self.records()
 
-    def test_the_others_go_on_where_the_launcher_lets_them(self):
-        """mpirun --enable-recovery leaves the others alive: they make the archive by themselves."""
+    def three_that_outlive_one_another(self):
+        """mpirun --enable-recovery leaves the others alive."""
         short = [*ENDLESS[:-4], "--soak", "3s", "--memory", "1%"]
-        with Started([*command(3, *short, "--quiet", "--output", self.output)][:1] + ["--enable-recovery"] +
-                     command(3, *short, "--quiet", "--output", self.output)[1:]) as run:
+        mpirun, *rest = command(3, *short, "--quiet", "--output", self.output)
+        return Started([mpirun, "--enable-recovery", *rest])
+
+    def test_one_says_what_to_do_where_rank_0_cannot(self):
+        with self.three_that_outlive_one_another() as run:
+            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
+            os.kill(run.ranks()[0], signal.SIGKILL)
+            run.wait()
+            said = run.text()
+        [spool] = self.spools()
+        self.assertEqual(said.count(f"gpulot recover {spool} --output {self.output}"), 1, said)
+
+    def test_the_others_go_on_where_the_launcher_lets_them(self):
+        """They make the archive by themselves."""
+        with self.three_that_outlive_one_another() as run:
             self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
             os.kill(run.ranks()[1], signal.SIGKILL)
             killed = time.monotonic()
