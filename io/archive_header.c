@@ -86,11 +86,15 @@ lot_status lot_archive_header_check(const char *path, hid_t h5, lot_error *error
     return status;
 }
 
-void lot_archive_header_read(hid_t h5, lot_run *run)
+lot_status lot_archive_header_read(const char *path, hid_t h5, lot_run *run, lot_error *error)
 {
     const lot_fields *fields = lot_run_header_fields();
+    const lot_field *beyond;
 
     for (size_t i = 0; i < fields->count; i++)
         read_header_field(h5, &fields->fields[i], &run->header);
     run->tariff_json = lot_h5_read_text(h5, "tariff_json");
+    beyond = lot_fields_beyond(fields, &run->header);
+    return beyond == NULL ? LOT_OK
+                          : lot_archive_damaged(error, path, beyond->name, "is beyond what can be measured");
 }

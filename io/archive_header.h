@@ -15,7 +15,8 @@ bool lot_archive_header_write(hid_t h5, const lot_run_header *header, const char
  * version is no number. */
 lot_status lot_archive_header_check(const char *path, hid_t h5, lot_error *error);
 
-/* Fills run->header and run->tariff_json; what the file lacks is "not measured". */
-void lot_archive_header_read(hid_t h5, lot_run *run);
+/* Fills run->header and run->tariff_json; what the file lacks is "not measured". LOT_DAMAGED where a time is
+ * beyond LOT_QUANTITY_MOST. */
+lot_status lot_archive_header_read(const char *path, hid_t h5, lot_run *run, lot_error *error);
 
 #endif

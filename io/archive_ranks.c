@@ -307,8 +307,8 @@ static lot_status open_run(const char *path, hid_t *h5, lot_run *run, lot_error 
     if (status != LOT_OK)
         return status;
     run->sealed = sealed;
-    lot_archive_header_read(*h5, run);
-    return lot_archive_load_devices(path, *h5, run, error);
+    status = lot_archive_header_read(path, *h5, run, error);
+    return status == LOT_OK ? lot_archive_load_devices(path, *h5, run, error) : status;
 }
 
 lot_status lot_archive_each_device(const char *path, lot_run *run, device_reader each, void *context,

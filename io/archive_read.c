@@ -124,6 +124,16 @@ static lot_status read_phase_telemetry(const char *path, hid_t h5, lot_run *run,
     return status;
 }
 
+/* What holds in every record must hold here; the error names the archive, which may be one of several. */
+static lot_status check_record(const char *path, const lot_record *record, lot_error *error)
+{
+    const lot_status status = lot_record_check(record, error);
+
+    return status == LOT_OK
+               ? LOT_OK
+               : lot_error_set(error, status, error->call, error->code, "%s: %s", path, error->text);
+}
+
 lot_status lot_archive_check_rank(const char *path, const lot_record_head *head, lot_phase *rows,
                                   size_t count, lot_error *error)
 {
@@ -134,7 +144,7 @@ lot_status lot_archive_check_rank(const char *path, const lot_record_head *head,
         return lot_error_set(error, LOT_DAMAGED, "archive", 0,
                              "%s: /phases has %zu rows of rank %lld where its outcome tells %lld", path,
                              count, (long long)head->identity.rank, (long long)told);
-    return lot_record_check(&record, error);
+    return check_record(path, &record, error);
 }
 
 /* Every rank's head, and its rows where they were read, must hold what holds in every record. */
@@ -153,7 +163,7 @@ static lot_status check_run(const char *path, const lot_run *run, lot_error *err
         } else {
             const lot_record record = {.head = *head};
 
-            status = lot_record_check(&record, error);
+            status = check_record(path, &record, error);
         }
     }
     return status;
@@ -170,8 +180,9 @@ static lot_status read_run(const char *path, bool sealed, bool phases, bool tele
         return status;
     lot_run_init(&read);
     read.sealed = sealed;
-    lot_archive_header_read(h5, &read);
-    status = lot_archive_load_devices(path, h5, &read, error);
+    status = lot_archive_header_read(path, h5, &read, error);
+    if (status == LOT_OK)
+        status = lot_archive_load_devices(path, h5, &read, error);
     if (status == LOT_OK && phases)
         status = read_phases(path, h5, &read, error);
     if (status == LOT_OK && phases && telemetry)

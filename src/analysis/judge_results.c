@@ -1,4 +1,5 @@
 /* Wrong results: a GPU's own digests and reference, then the digests of its peers and of an earlier run. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,12 @@ static void find_reference(lot_case *c, size_t gpu)
         return;
     f = lot_case_find(c, gpu, LOT_VERDICT_CORRUPT, LOT_EVIDENCE_REFERENCE, "reference_max_bound_ratio");
     lot_finding_number(f, v->reference_max_bound_ratio, 1, "1");
-    lot_finding_say(f, "the float64 reference of %s is missed by %.3g times its bound",
-                    lot_count(v->reference_rows, "sampled row").text, v->reference_max_bound_ratio);
+    if (isfinite(v->reference_max_bound_ratio))
+        lot_finding_say(f, "the float64 reference of %s is missed by %.3g times its bound",
+                        lot_count(v->reference_rows, "sampled row").text, v->reference_max_bound_ratio);
+    else
+        lot_finding_say(f, "the float64 reference of %s is missed by more than can be told",
+                        lot_count(v->reference_rows, "sampled row").text);
 }
 
 void lot_judge_results(lot_case *c)

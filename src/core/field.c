@@ -54,6 +54,20 @@ bool lot_field_is_null(const lot_field *field, const void *record)
     return true;
 }
 
+const lot_field *lot_fields_beyond(const lot_fields *fields, const void *record)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const lot_field *field = &fields->fields[i];
+        double number = 0;
+
+        if (field->kind == LOT_KIND_F64 && field->unit[0] != '\0')
+            memcpy(&number, (const char *)record + fields->offset + field->offset, sizeof number);
+        if (fabs(number) > LOT_QUANTITY_MOST)
+            return field;
+    }
+    return NULL;
+}
+
 const lot_field *lot_fields_find(const lot_fields *fields, const char *name)
 {
     for (size_t i = 0; i < fields->count; i++)

@@ -69,6 +69,15 @@ void lot_fields_clear(const lot_fields *fields, void *record);
 /* True where the field at `record` holds "not measured". */
 bool lot_field_is_null(const lot_field *field, const void *record);
 
+/* No quantity with a unit is larger, and no time that passed is smaller but 0: so no sum, ratio or rate of
+ * such numbers leaves a double. */
+#define LOT_QUANTITY_MOST 1e18
+#define LOT_TIME_LEAST    1e-18
+
+/* The first field with a unit whose number is larger than LOT_QUANTITY_MOST to either side, or infinite; NULL
+ * where there is none. `record` is what `fields->offset` counts from. */
+const lot_field *lot_fields_beyond(const lot_fields *fields, const void *record);
+
 /* The field with that name, or NULL. */
 const lot_field *lot_fields_find(const lot_fields *fields, const char *name);
 

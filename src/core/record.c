@@ -259,6 +259,11 @@ static bool known_phase(const char *name)
     return false;
 }
 
+static bool too_short(double seconds)
+{
+    return seconds > 0 && seconds < LOT_TIME_LEAST;
+}
+
 /* NULL, or what does not hold in this row. */
 static const char *phase_fault(const lot_phase *p, int64_t rank, size_t row)
 {
@@ -268,6 +273,8 @@ static const char *phase_fault(const lot_phase *p, int64_t rank, size_t row)
         return "phase rows are not in order";
     if (p->host_seconds < 0 || p->device_seconds < 0)
         return "a phase row has a negative time";
+    if (too_short(p->host_seconds) || too_short(p->device_seconds))
+        return "a phase row has a time that is not 0 and shorter than any";
     if (p->allocated_end_bytes > p->reserved_end_bytes || p->allocated_start_bytes > p->reserved_start_bytes)
         return "a phase row has more allocated than reserved";
     if (p->allocated_peak_bytes < p->allocated_start_bytes ||
@@ -275,6 +282,25 @@ static const char *phase_fault(const lot_phase *p, int64_t rank, size_t row)
         p->reserved_peak_bytes < p->reserved_start_bytes || p->reserved_peak_bytes < p->reserved_end_bytes)
         return "a phase row has a peak below its start or end";
     return NULL;
+}
+
+/* What is larger than anything that can be measured. */
+static lot_status check_quantities(const lot_record *record, lot_error *error)
+{
+    const lot_field *field = NULL;
+
+    for (size_t i = 0; field == NULL && i < COUNT(sections); i++)
+        field = lot_fields_beyond(&sections[i], &record->head);
+    for (size_t i = 0; field == NULL && i < record->phase_count; i++) {
+        field = lot_fields_beyond(&phase_table, &record->phases[i]);
+        if (field == NULL)
+            field = lot_fields_beyond(&telemetry_table, &record->phases[i]);
+    }
+    if (field == NULL)
+        return LOT_OK;
+    return lot_error_set(error, LOT_DAMAGED, "record", 0,
+                         "record of rank %lld: %s is beyond what can be measured, %g %s at most",
+                         (long long)record->head.identity.rank, field->name, LOT_QUANTITY_MOST, field->unit);
 }
 
 lot_status lot_record_check(const lot_record *record, lot_error *error)
@@ -294,5 +320,5 @@ lot_status lot_record_check(const lot_record *record, lot_error *error)
         if (fault != NULL)
             return broken(error, record, fault);
     }
-    return LOT_OK;
+    return check_quantities(record, error);
 }

@@ -462,6 +462,9 @@ static void judge(lot_protocol *p)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "digest", 0,
                             "%lld of %s with a NaN or an infinity in the output",
                             (long long)v->nonfinite_passes, lot_count(v->passes, "pass").text);
+    else if (v->reference_passed == 0 && !isfinite(v->reference_max_bound_ratio))
+        (void)lot_error_set(&error, LOT_WRONG_RESULT, "reference", 0,
+                            "an output value lies farther from the float64 reference than can be told");
     else if (v->reference_passed == 0)
         (void)lot_error_set(&error, LOT_WRONG_RESULT, "reference", 0,
                             "an output value lies %.3g times its bound from the float64 reference",

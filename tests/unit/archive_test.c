@@ -174,6 +174,37 @@ static void write_one(const char *path, const lot_record *record, double elapsed
     assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
 }
 
+/* A time of the whole run that no run takes. */
+static void test_elapsed_beyond_measure(void **state)
+{
+    const char *path = in_folder("long.h5");
+    lot_archive_writer *writer = NULL;
+    lot_run_header header;
+    lot_record record;
+    lot_error error = {0};
+    lot_run run;
+
+    (void)state;
+    sample_record(&record, 0, 1, 2);
+    write_one(path, &record, 1e308);
+    assert_int_equal(lot_archive_read(path, true, &run, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "elapsed_seconds is beyond what can be measured"));
+    assert_int_equal(lot_archive_each_device(path, &run, pass_over, NULL, &error), LOT_DAMAGED);
+    lot_run_free(&run);
+    assert_int_equal(lot_archive_read_rank(path, 0, &run, &error), LOT_DAMAGED);
+    /* A row as another program may have written it: this one's record would be refused before. */
+    path = in_folder("row.h5");
+    record.phases[2].device_seconds = 1e308;
+    sample_header(&header, 1);
+    assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
+    assert_int_equal(lot_archive_append(writer, &record, "{}", 2, &error), LOT_OK);
+    assert_int_equal(lot_archive_finish(writer, &header, NULL, &error), LOT_OK);
+    assert_int_equal(lot_archive_read(path, true, &run, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, "row.h5: record of rank 0: device_seconds is beyond what can be "
+                                       "measured, 1e+18 s at most"));
+    lot_record_free(&record);
+}
+
 /* Where fewer rows are found than the rank had, some were taken out or the table is not in order. */
 static void test_rank_lacks_rows(void **state)
 {
@@ -538,13 +569,21 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),         cmocka_unit_test(test_one_rank),
-        cmocka_unit_test(test_rank_lacks_rows),    cmocka_unit_test(test_optional_tables),
-        cmocka_unit_test(test_records_verbatim),   cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_every_flip_is_seen), cmocka_unit_test(test_flips_without_a_seal),
-        cmocka_unit_test(test_not_an_archive),     cmocka_unit_test(test_output_is_refused),
-        cmocka_unit_test(test_two_writers),        cmocka_unit_test(test_abandoned),
-        cmocka_unit_test(test_disk_full),          cmocka_unit_test(test_order),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_one_rank),
+        cmocka_unit_test(test_elapsed_beyond_measure),
+        cmocka_unit_test(test_rank_lacks_rows),
+        cmocka_unit_test(test_optional_tables),
+        cmocka_unit_test(test_records_verbatim),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_every_flip_is_seen),
+        cmocka_unit_test(test_flips_without_a_seal),
+        cmocka_unit_test(test_not_an_archive),
+        cmocka_unit_test(test_output_is_refused),
+        cmocka_unit_test(test_two_writers),
+        cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_order),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

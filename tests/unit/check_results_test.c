@@ -108,13 +108,34 @@ static void not_a_number(void **state)
     EXPECT(&run, BIT(CORRUPT), OK, OK, OK);
 }
 
+/* The distance of an output that is no number cannot be told as one. */
+static void reference_missed_by_no_number(void **state)
+{
+    static const double ratios[] = {NAN, INFINITY};
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        four(&run);
+        run.devices[1].verification.reference_passed = 0;
+        run.devices[1].verification.reference_rows = 2;
+        run.devices[1].verification.reference_max_bound_ratio = ratios[i];
+        check_with(&run, &plain, &r);
+        assert_string_equal("the float64 reference of 2 sampled rows is missed by more than can be told",
+                            finding_of(&r, 1, LOT_VERDICT_CORRUPT)->text);
+        lot_check_result_free(&r);
+        lot_run_free(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_bit_in_one_pass), cmocka_unit_test(a_bit_or_a_tile),
         cmocka_unit_test(one_bit_in_one_pass), cmocka_unit_test(wrong_weight_among_four),
         cmocka_unit_test(two_disagree),        cmocka_unit_test(reference_decides),
-        cmocka_unit_test(not_a_number),
+        cmocka_unit_test(not_a_number),        cmocka_unit_test(reference_missed_by_no_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

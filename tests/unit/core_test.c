@@ -198,11 +198,24 @@ static void test_check_finds_each_fault(void **state)
     BAD(strcpy(record.phases[0].phase, "lunch"));
     BAD(memset(record.phases[0].phase, 'w', sizeof record.phases[0].phase));
     BAD(record.phases[0].host_seconds = -1e-9);
+    BAD(record.phases[0].host_seconds = 1e308);
+    BAD(record.phases[0].device_seconds = 1e-300);
+    BAD(record.phases[0].telemetry.power_watts = INFINITY);
+    BAD(record.head.device.power_limit_watts = -1e19);
+    BAD(record.head.outcome.elapsed_seconds = 1.1e18);
     BAD(record.phases[0].allocated_end_bytes = 201);
     BAD(record.phases[0].allocated_start_bytes = 201);
     BAD(record.phases[0].allocated_peak_bytes = 149);
     BAD(record.phases[0].reserved_peak_bytes = 199);
 #undef BAD
+    lot_record_free(&record);
+    /* what lies within, and a ratio that a wrong output made infinite */
+    good_record(&record);
+    record.phases[0].host_seconds = 1e-18;
+    record.phases[0].device_seconds = 1e18;
+    record.phases[0].start_seconds = 0;
+    record.head.verification.reference_max_bound_ratio = INFINITY;
+    assert_int_equal(lot_record_check(&record, &error), LOT_OK);
     lot_record_free(&record);
 }
 
