@@ -116,7 +116,7 @@ class Killed(RanksTest):
         self.assertEqual([r["outcome"]["status"] for r in records], ["ok", "lost", "ok"])
         # What the run then names makes an archive that lacks nobody's rows.
         [spool] = self.spools()
-        self.assertIn(f"gpulot recover {spool} --output ANOTHER.h5", said)
+        self.assertIn(f"{PROGRAM} recover {spool} --output ANOTHER.h5", said)
         another = self.folder / "another.h5"
         self.assertEqual(self.alone("recover", spool, "--output", another)[0], 1)
         again = self.records(another)

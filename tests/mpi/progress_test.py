@@ -64,7 +64,7 @@ class Progress(RanksTest):
         _, _, err = self.alone("measure", *SMALL, "--output", self.output)
         note, *stages, made = err.splitlines()
         self.assertRegex(made, rf"^gpulot: made {self.output}, 1 rank, \S+ \S+ elapsed$")
-        self.assertRegex(note, rf"^gpulot: if this run dies: gpulot recover {self.output}.spool-\S+ --output {self.output}$")
+        self.assertRegex(note, rf"^gpulot: if this run dies: {PROGRAM} recover {self.output}.spool-\S+ --output {self.output}$")
         began = [line for line in stages if re.fullmatch(r"gpulot: [a-z]+, 1 rank, \S+ \S+ elapsed", line)]
         self.assertGreaterEqual(len(began), 5)
         # Only a stage of more than two seconds says how far it is.

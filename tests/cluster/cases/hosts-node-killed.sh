@@ -9,7 +9,7 @@ on_hosts_5 90 node1:1,node2:1,node3:2 --with-ft ulfm -np 4 "$GPULOT" measure "${
   --output "$PWD/a.h5" >run.txt 2>&1 &
 launcher=$!
 # The spool's name is known from the line that says how to recover.
-wait_for_line 'if this run dies: gpulot recover [^ ]+' run.txt 60 || give_up "the ranks did not start" run.txt
+wait_for_line 'if this run dies: [^ ]*gpulot recover [^ ]+' run.txt 60 || give_up "the ranks did not start" run.txt
 recover=$(grep -Eo 'gpulot recover .*' run.txt | head -n 1)
 spool=$(echo "$recover" | cut -d' ' -f3)
 wait_measuring "$spool" 4 60 || give_up "the ranks did not begin to measure" run.txt
