@@ -278,13 +278,14 @@ What to try next:
 TEXT
 }
 
+# Twice as many tests at a time as there are CPUs: the long ones wait for a limit or for a launcher, and compute little.
 run_tests() {
   install_needs test
   install_python
   build_program ON
   allow_mpirun
   timeout "$TEST_LIMIT" ctest --test-dir "$build" --output-on-failure --no-tests=error \
-    --parallel "$(nproc)" --timeout 600 --output-junit "$build/tests.xml" </dev/null
+    --parallel $((2 * $(nproc))) --timeout 600 --output-junit "$build/tests.xml" </dev/null
 }
 
 main() {
