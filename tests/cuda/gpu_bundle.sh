@@ -4,7 +4,7 @@
 #     tests/cuda/gpu_bundle.sh BUILD_FOLDER BUNDLE
 #     GPU_CHECK_WHOLE=BUNDLE tests/cuda/gpu_check.sh        # there
 #
-# The program, its CUDA module, that module's tests, and the libraries that they need, but for the C library's own and
+# The program, its CUDA module, that module's tests, gpu_driver, and the libraries that they need, but for the C library's own and
 # CUDA's, which the other machine brings: one of the same processor and no older C library. Without a launcher nothing
 # of MPI is needed, and nothing of the host device.
 set -eu
@@ -18,8 +18,8 @@ bundle=$2
 mkdir -p "$bundle/lib/gpulot" "$bundle/libs" "$bundle/tests"
 cp "$build/gpulot" "$bundle/"
 cp "$build/lib/gpulot/gpulot-cuda.so" "$bundle/lib/gpulot/"
-cp "$build/tests/cuda_module_test" "$bundle/tests/"
-for file in "$bundle/gpulot" "$bundle/lib/gpulot/gpulot-cuda.so" "$bundle/tests/cuda_module_test"; do
+cp "$build/tests/cuda_module_test" "$build/tests/gpu_driver" "$bundle/tests/"
+for file in "$bundle/gpulot" "$bundle/lib/gpulot/gpulot-cuda.so" "$bundle"/tests/*; do
     ldd "$file" | awk '$2 == "=>" && $3 ~ "^/" { print $1, $3 }'
 done | sort -u | while read -r name path; do
     case $name in

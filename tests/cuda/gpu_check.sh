@@ -6,15 +6,15 @@
 # Needs nvcc of CUDA 11.8 or newer (on PATH, in $CUDA_HOME or $CUDA_PATH, below /usr/local, among Python's packages),
 # cuBLASLt, a C compiler and a driver; nothing else, no network, and under five minutes. A part for which
 # no time is left, or something else, is left out, and said to be; one that fails, or that hangs, is a line of the table,
-# and the next one is done. Uses the first visible GPU and changes none of its settings. Its standard output is what
-# docs/measurements/ keeps.
+# and the next one is done. Stopped by a signal, it prints the table as far as it came. Uses the first visible GPU and
+# changes none of its settings. Its standard output is what docs/measurements/ keeps.
 #
 # Always: the module alone, through tests/cuda/gpu_driver, one process a part. Where there is PyTorch: the same by
 # PyTorch. Where the whole program can be built, or a build is handed over: the module's tests and a measurement.
 #
 #     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere
 #     GPU_CHECK_PYTHON=PROGRAM  the Python that has PyTorch; else python3
-#     GPU_CHECK_NVCC=PROGRAM    the nvcc; without any, a build that is handed over is all that is checked
+#     GPU_CHECK_NVCC=PROGRAM    the nvcc; without any, what a build that is handed over holds is checked
 #     GPU_CHECK_SANITIZER=PROGRAM  the compute-sanitizer; else that on PATH or of the toolkit
 #     CUDAHOSTCXX=PROGRAM       the C++ compiler for nvcc, where it does not take the machine's own
 #     GPU_CHECK_LIMIT=SECONDS   for everything; else 285
@@ -43,6 +43,9 @@ reserve=90 # seconds of it for PyTorch and the whole program
 began=$(date +%s)
 status=0
 skipped=""
+child=""  # what is waited for
+driver="" # gpu_driver and the module that it takes
+module=""
 
 say() { printf '%s\n' "gpu_check: $*" >&2; }
 
@@ -65,17 +68,23 @@ left() {
     fi
 }
 
-# Runs a command for at most that many seconds and what is left of all; 124 where it took longer.
+# Runs a command for at most that many seconds and what is left of all; 124 where it took longer. It is waited for in
+# a way that a signal to this script cuts short: a process that a driver holds cannot be killed.
 limited() {
     seconds=$1
     shift
     if [ "$(left)" -lt "$seconds" ]; then seconds=$(left); fi
     if [ "$seconds" -lt 1 ]; then return 124; fi
     if command -v timeout > /dev/null; then
-        timeout -k 5 "$seconds" "$@"
+        timeout -k 5 "$seconds" "$@" 3>&- 4>&- &
     else
-        "$@"
+        "$@" 3>&- 4>&- &
     fi
+    child=$!
+    wait "$child"
+    set -- $?
+    child=""
+    return "$1"
 }
 
 # What it means that a command took all of its time: out_of_time WHAT NEEDED GIVEN. NEEDED seconds are far more than it
@@ -101,11 +110,22 @@ nvcc_candidates() {
     python_folders bin | sed 's,$,/nvcc,'
 }
 
-# The first of them that is new enough.
+# The number before the point of the CUDA version that the driver serves, or nothing where it does not say.
+driver_serves() {
+    limited 30 nvidia-smi 2> /dev/null | sed -n 's/.*CUDA[A-Za-z ]*: *\([0-9][0-9]*\).*/\1/p' | head -n 1
+}
+
+# The first of them that is new enough, and, unless it was named, not too new for the driver.
 find_nvcc() {
+    serves=""
+    if [ -z "${GPU_CHECK_NVCC:-}" ]; then serves=$(driver_serves); fi
     nvcc_candidates | while read -r candidate; do
         release=$("$candidate" --version 2> /dev/null | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p')
-        if [ -n "$release" ] && [ "$(printf '%s\n' 11.8 "$release" | sort -V | head -n 1)" = 11.8 ]; then
+        if [ -z "$release" ] || [ "$(printf '%s\n' 11.8 "$release" | sort -V | head -n 1)" != 11.8 ]; then
+            continue
+        elif [ "${release%.*}" -gt "${serves:-${release%.*}}" ]; then
+            say "$candidate is of CUDA $release, and the driver serves $serves: passed over"
+        else
             readlink -f "$candidate"
             return
         fi
@@ -170,7 +190,7 @@ first_file() {
 
 # Kernels for this GPU only, which is quick.
 build_kernels() {
-    "$nvcc" -std=c++17 -O3 -arch="$arch" ${CUDAHOSTCXX:+-ccbin="$CUDAHOSTCXX"} -I"$root/src" -I"$root" \
+    limited 200 "$nvcc" -std=c++17 -O3 -arch="$arch" ${CUDAHOSTCXX:+-ccbin="$CUDAHOSTCXX"} -I"$root/src" -I"$root" \
         -Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics \
         -c "$root/gpu/cuda/kernels.cu" -o "$build/alone/kernels.o" > "$build/kernels.log" 2>&1 && return
     cat "$build/kernels.log" >&2
@@ -203,6 +223,16 @@ build_alone() {
     # shellcheck disable=SC2086
     "${CC:-cc}" -std=c17 $flags "$root"/tests/cuda/gpu_driver/*.c "$build/alone/kernels.o" \
         -o "$build/alone/gpu_driver" $link || return 2
+    driver=$build/alone/gpu_driver
+    module=$build/alone/gpulot-cuda.so
+}
+
+# The same out of a build that is handed over.
+take_alone() {
+    if [ -x "$GPU_CHECK_WHOLE/tests/gpu_driver" ]; then
+        driver=$GPU_CHECK_WHOLE/tests/gpu_driver
+        module=$GPU_CHECK_WHOLE/lib/gpulot/gpulot-cuda.so
+    fi
 }
 
 # A part of the driver in a process of its own: driver_part SECONDS [OPTION]... PART.
@@ -214,8 +244,7 @@ driver_part() {
     if [ -n "$rehearsal" ]; then needed=$((2 * needed)); fi
     given=$(($(left) - reserve))
     if [ "$given" -gt "$needed" ]; then given=$needed; fi
-    limited "$given" "$build/alone/gpu_driver" "$build/alone/gpulot-cuda.so" ${rehearsal:+--small} "$@" \
-        >> "$build/results.tsv"
+    limited "$given" env "$found_in" "$driver" "$module" ${rehearsal:+--small} "$@" >> "$build/results.tsv"
     code=$?
     case $code in
     0) ;;
@@ -280,11 +309,9 @@ build_whole() {
     esac
 }
 
-# The whole program, where its libraries are there: the module's tests and one real measurement. A bundle brings
-# libraries of its own; what it lacks, CUDA's, is found as for the module alone.
+# The whole program, where its libraries are there: the module's tests and one real measurement.
 check_program() {
     build_whole || return
-    found_in=LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$whole/libs:$libraries:$blas_libraries
     say "the module's tests on this GPU"
     given=$(left)
     limited 60 env "$found_in" GPULOT_MODULE_DIR="$whole/lib/gpulot" "$whole/tests/cuda_module_test" \
@@ -323,7 +350,7 @@ measure_program() {
         return
     fi
     printf 'whole process\t%s\ts\t\t-\n' "$alone" >> "$build/results.tsv"
-    env "$found_in" "$whole/gpulot" show "$build/check.h5" >&2 || worst 1
+    limited 20 env "$found_in" "$whole/gpulot" show "$build/check.h5" >&2 || worst 1
     if ! command -v mpirun > /dev/null || [ ! -e "$whole/lib/gpulot/gpulot-mpi.so" ]; then
         skip "a measurement under mpirun: there is none, or no module for it"
     elif ours=$(OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
@@ -357,13 +384,13 @@ check_accesses() {
     if [ -z "$checker$rehearsal" ]; then
         checker=$(command -v compute-sanitizer) || checker=$cuda/bin/compute-sanitizer
     fi
-    if [ ! -x "$checker" ]; then
-        skip "accesses of the kernels: there is no compute-sanitizer, or no GPU"
+    if [ -z "$driver" ] || [ ! -x "$checker" ]; then
+        skip "accesses of the kernels: there is no compute-sanitizer, no GPU, or nothing to run on it"
         return
     fi
     for tool in memcheck racecheck; do
-        limited 40 "$checker" --tool "$tool" --report-api-errors no --error-exitcode 9 "$build/alone/gpu_driver" \
-            "$build/alone/gpulot-cuda.so" --small values > "$build/$tool.log" 2>&1
+        limited 40 env "$found_in" "$checker" --tool "$tool" --report-api-errors no --error-exitcode 9 "$driver" \
+            "$module" --small values > "$build/$tool.log" 2>&1
         case $? in
         0) printf 'accesses of the kernels, %s\tpassed\t\t\tok\n' "$tool" >> "$build/results.tsv" ;;
         9)
@@ -395,15 +422,35 @@ check_pytorch() {
     cat "$build/torch.tsv" >> "$build/results.tsv"
 }
 
+# The table, and what was left out of it.
+answer() {
+    grep '^#' "$build/results.tsv"
+    grep -v '^#' "$build/results.tsv" |
+        awk -F '\t' '{ printf "%-52s %12s %-8s %-10s %s\n", $1, $2, $3, $4, $5 }'
+    [ -z "$skipped" ] || printf '%s\n' "$skipped"
+    if [ -n "$rehearsal" ]; then say "a rehearsal: no number here means anything"; fi
+}
+
+# shellcheck disable=SC2317 # called by a signal
+stopped() {
+    trap '' HUP INT TERM
+    exec >&3 2>&4 # whatever was redirected
+    if [ -n "$child" ]; then kill "$child"; fi
+    worst 1
+    answer
+    say "stopped after $(($(date +%s) - began)) s, with parts undone"
+    exit "$status"
+}
+
 # ---- what is here ----
 
-if [ -z "$rehearsal" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvhost-ctrl-gpu ]; then
+if [ -z "$rehearsal" ] && [ ! -e /dev/nvidiactl ] && [ ! -e /dev/nvhost-ctrl-gpu ] && [ ! -e /dev/dxg ]; then
     say "there is no NVIDIA driver here"
     exit 77
 fi
 nvcc=$(find_nvcc)
 if [ -z "$nvcc" ] && [ -z "${GPU_CHECK_WHOLE:-}" ]; then
-    say "there is no nvcc of CUDA 11.8 or newer: set CUDA_HOME to the toolkit's folder"
+    say "there is no nvcc of CUDA 11.8 or newer that the driver serves: set CUDA_HOME to the toolkit's folder"
     exit 2
 fi
 cuda=/usr
@@ -421,11 +468,16 @@ for needed in cuda_runtime_api.h:"$headers" cublasLt.h:"$blas_headers" libcudart
 done
 headers=$(dirname "$headers") blas_headers=$(dirname "$blas_headers") libraries=$(dirname "$cudart")
 blas_libraries=$(dirname "$cublaslt")
+# A bundle brings libraries of its own; what it lacks, CUDA's, is found as for the module alone.
+found_in=LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${GPU_CHECK_WHOLE:+$GPU_CHECK_WHOLE/libs:}
+found_in=$found_in$libraries:$blas_libraries
 
 # ---- the parts ----
 
 mkdir -p "$build/exported"
-if [ -n "$nvcc" ]; then
+if [ -z "$nvcc" ]; then
+    take_alone
+else
     arch=$(choose_arch)
     say "building for $arch in $build"
     if ! build_alone; then
@@ -438,24 +490,24 @@ fi
     echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
     if [ -n "$nvcc" ]; then
         echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
+    else
+        echo "# $(nproc) CPUs, built elsewhere"
     fi
 } > "$build/results.tsv"
-if [ -n "$nvcc" ]; then
+exec 3>&1 4>&2
+trap stopped HUP INT TERM
+if [ -n "$driver" ]; then
     check_module
     check_pytorch
 else
-    skip "the module alone, and PyTorch beside it: there is no nvcc of CUDA 11.8 or newer"
+    skip "the module alone, and PyTorch beside it: there is no nvcc of CUDA 11.8 or newer, and no build of it"
 fi
 check_program
 check_accesses
 
 # ---- the answer ----
 
-grep '^#' "$build/results.tsv"
-grep -v '^#' "$build/results.tsv" |
-    awk -F '\t' '{ printf "%-52s %12s %-8s %-10s %s\n", $1, $2, $3, $4, $5 }'
-[ -z "$skipped" ] || printf '%s\n' "$skipped"
-if [ -n "$rehearsal" ]; then say "a rehearsal: no number here means anything"; fi
+answer
 case $status in
 0) say "every target that was checked is met, in $(($(date +%s) - began)) s" ;;
 1) say "a target was missed or a check failed" ;;

@@ -184,6 +184,7 @@ void measure_cache(check *c)
     const int64_t bytes = l2 / 2 < held.bytes ? l2 / 2 : held.bytes;
     double warm[RUNS], flushed[RUNS], cold[RUNS];
 
+    result("level 2 cache", (double)l2 * 0x1p-20, "MiB");
     held.fill = fill_of(&held, LOT_NEAR_NORMAL, LOT_FLOAT32);
     warm_up(c, run_digest, &held, WARM_SECONDS);
     for (int i = 0; i < RUNS; i++) {
@@ -194,7 +195,6 @@ void measure_cache(check *c)
         run_set(c, &held);
         cold[i] = read_seconds(c, &held, bytes);
     }
-    result("level 2 cache", (double)l2 * 0x1p-20, "MiB");
     result("half of it read again", median(warm, RUNS) * 1e6, "us");
     result("read after a flush", median(flushed, RUNS) * 1e6, "us");
     result("read after a gigabyte of writes", median(cold, RUNS) * 1e6, "us");
