@@ -87,13 +87,17 @@ lot_status lot_status_of_nvml(int result);
 /* The same for a kernel's launch, `code` being what the launcher returned. */
 #define LOT_LAUNCH(device, error, code) lot_cuda_check(device, error, "cudaLaunchKernel", code)
 
-/* ---- cuda_device.c ---- */
+/* ---- cuda_enumerate.c ---- */
 
 lot_status lot_cuda_enumerate(lot_device_list *list, lot_error *error);
+
+/* An attribute by its number, -1 where the runtime refuses it. */
+int64_t lot_cuda_attribute(int which, int ordinal);
+
+/* ---- cuda_device.c ---- */
+
 lot_status lot_cuda_open(const lot_device_options *options, lot_device **device, lot_error *error);
 void lot_cuda_close(lot_device *device);
-lot_status lot_cuda_describe(lot_device *device, lot_device_facts *facts, lot_absent *absent, size_t capacity,
-                             size_t *absent_count, lot_error *error);
 lot_status lot_cuda_supports(lot_device *device, lot_dtype dtype, lot_math math, lot_error *error);
 lot_status lot_cuda_sync(lot_device *device, lot_error *error);
 lot_status lot_cuda_timer_start(lot_device *device, lot_error *error);
@@ -138,6 +142,11 @@ void lot_cuda_plan_free(lot_device *device, lot_plan *plan);
 lot_status lot_cuda_run(lot_device *device, const lot_plan *plan, void *y, const void *x, const void *w,
                         const void *b, lot_error *error);
 
+/* ---- cuda_facts.c ---- */
+
+lot_status lot_cuda_describe(lot_device *device, lot_device_facts *facts, lot_absent *absent, size_t capacity,
+                             size_t *absent_count, lot_error *error);
+
 /* ---- cuda_telemetry.c ---- */
 
 /* Finds the device in NVML and counts who else computes on it: to be called before this process has a context
@@ -148,18 +157,6 @@ void lot_sensors_close(struct lot_sensors *sensors);
 
 /* True where NVML says that the GPU has gone. NULL allowed. */
 bool lot_sensors_lost(const struct lot_sensors *sensors);
-
-/* Reasons for absent fields, gathered up to a capacity. */
-typedef struct lot_absences {
-    lot_absent *list;
-    size_t capacity;
-    size_t count;
-} lot_absences;
-
-void lot_absences_add(lot_absences *absences, const char *field, const char *reason);
-
-/* Adds what NVML knows to *facts, and to *absences why it does not know the rest, telemetry included. */
-void lot_sensors_describe(struct lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences);
 
 lot_status lot_cuda_telemetry_begin(lot_device *device, lot_error *error);
 lot_status lot_cuda_telemetry_end(lot_device *device, lot_telemetry *telemetry, lot_error *error);

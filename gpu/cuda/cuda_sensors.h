@@ -1,5 +1,5 @@
-/* What the two files of the sensors share: NVML's handles and readings, and the series that a thread takes.
- */
+/* What the files of the sensors share: NVML's handles and readings, why one is absent, and the series that a
+ * thread takes. */
 #ifndef GPULOT_GPU_CUDA_SENSORS_H
 #define GPULOT_GPU_CUDA_SENSORS_H
 
@@ -46,10 +46,43 @@ typedef struct lot_sensors {
     lot_series series;
 } lot_sensors;
 
+/* Reasons for absent fields, gathered up to a capacity. */
+typedef struct lot_absences {
+    lot_absent *list;
+    size_t capacity;
+    size_t count;
+} lot_absences;
+
+/* A single number of NVML's and where it goes in a record. CURRENT: the first of a current and pending pair.
+ */
+typedef struct lot_reading {
+    lot_nvml_function function;
+    enum { LOT_READ_NUMBER, LOT_READ_KEYED, LOT_READ_CURRENT } form;
+    unsigned key;
+    double factor;
+    lot_kind kind;
+    size_t offset;
+    const char *field;
+} lot_reading;
+
 /* ---- cuda_telemetry.c ---- */
 
+void lot_absences_add(lot_absences *absences, const char *field, const char *reason);
+
+/* The reason is what NVML says of its result. `absences` may be NULL here and below: then nobody asks. */
+void lot_sensors_absent(const lot_sensors *sensors, lot_absences *absences, const char *field,
+                        lot_nvml_function function, int result);
+
+/* Reads a table into a record. Returns NVML's result where it says that the GPU can no longer be used, else
+ * success. */
+int lot_sensors_read_table(const lot_sensors *sensors, const lot_reading *table, size_t count, void *record,
+                           lot_absences *absences);
+
+#define LOT_READ_TABLE(sensors, table, record, absences)                                                     \
+    lot_sensors_read_table(sensors, table, sizeof(table) / sizeof((table)[0]), record, absences)
+
 /* Everything but the differences. Returns NVML's result where it says that the GPU can no longer be used,
- * else success. `absences` may be NULL. */
+ * else success. */
 int lot_sensors_read_row(const lot_sensors *sensors, lot_telemetry *telemetry, lot_absences *absences);
 void lot_sensors_read_cumulative(const lot_sensors *sensors, lot_cumulative *read, lot_absences *absences);
 

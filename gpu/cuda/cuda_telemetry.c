@@ -1,4 +1,4 @@
-/* What NVML knows: of the device when it is described, of every row, and, where asked for, at regular times.
+/* What NVML tells of every row, and finding the device there.
  *
  * NVML is optional. Without it, or without one of its functions, only the fields that need it are absent,
  * each with its reason. Under MIG a slice knows its memory and its processes; clocks, power, temperature and
@@ -7,13 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/cuda_sensors.h"
-
-#define NO_PROCESS 0 /* is no process's number */
 
 /* ---- absent fields ---- */
 
@@ -28,8 +25,8 @@ void lot_absences_add(lot_absences *absences, const char *field, const char *rea
     (void)snprintf(one->reason, sizeof one->reason, "%s", reason);
 }
 
-static void absent_result(const lot_sensors *sensors, lot_absences *absences, const char *field,
-                          lot_nvml_function function, int result)
+void lot_sensors_absent(const lot_sensors *sensors, lot_absences *absences, const char *field,
+                        lot_nvml_function function, int result)
 {
     char reason[sizeof absences->list->reason];
 
@@ -41,44 +38,13 @@ static void absent_result(const lot_sensors *sensors, lot_absences *absences, co
 
 /* ---- single numbers, by table ---- */
 
-typedef enum form { NUMBER, KEYED, CURRENT } form; /* CURRENT: the first of a current and pending pair */
-
-typedef struct reading {
-    lot_nvml_function function;
-    form form;
-    unsigned key;
-    double factor;
-    lot_kind kind;
-    size_t offset;
-    const char *field;
-} reading;
-
-#define DEVICE(function, form, key, factor, kind, field)                                                     \
-    {                                                                                                        \
-        LOT_NVML_##function, form, key, factor, LOT_KIND_##kind, offsetof(lot_device_facts, field),          \
-            "device." #field                                                                                 \
-    }
-
-static const reading device_readings[] = {
-    DEVICE(INDEX, NUMBER, 0, 1, I64, nvml_index),
-    DEVICE(PERSISTENCE, NUMBER, 0, 1, BOOL, persistence_mode),
-    DEVICE(ECC_MODE, CURRENT, 0, 1, BOOL, ecc_enabled),
-    DEVICE(MIG_MODE, CURRENT, 0, 1, BOOL, mig_enabled),
-    DEVICE(POWER_LIMIT, NUMBER, 0, 1e-3, F64, power_limit_watts),
-    DEVICE(POWER_LIMIT_DEFAULT, NUMBER, 0, 1e-3, F64, power_limit_default_watts),
-    DEVICE(CLOCK_MAX, KEYED, LOT_NVML_CLOCK_SM, 1, F64, sm_clock_max_mhz),
-    DEVICE(CLOCK_MAX, KEYED, LOT_NVML_CLOCK_MEMORY, 1, F64, memory_clock_max_mhz),
-    DEVICE(PCIE_GENERATION_MAX, NUMBER, 0, 1, I64, pcie_generation_max),
-    DEVICE(PCIE_WIDTH_MAX, NUMBER, 0, 1, I64, pcie_width_max),
-};
-
 #define ROW(function, form, key, factor, kind, field)                                                        \
     {                                                                                                        \
-        LOT_NVML_##function, form, key, factor, LOT_KIND_##kind, offsetof(lot_telemetry, field),             \
+        LOT_NVML_##function, LOT_READ_##form, key, factor, LOT_KIND_##kind, offsetof(lot_telemetry, field),  \
             "telemetry." #field                                                                              \
     }
 
-static const reading row_readings[] = {
+static const lot_reading row_readings[] = {
     ROW(CLOCK, KEYED, LOT_NVML_CLOCK_SM, 1, F64, sm_clock_mhz),
     ROW(CLOCK, KEYED, LOT_NVML_CLOCK_MEMORY, 1, F64, memory_clock_mhz),
     ROW(TEMPERATURE, KEYED, 0, 1, F64, temperature_celsius),
@@ -87,21 +53,21 @@ static const reading row_readings[] = {
     ROW(PCIE_WIDTH, NUMBER, 0, 1, I64, pcie_width),
 };
 
-static int read_one(const lot_sensors *sensors, const reading *what, unsigned *value)
+static int read_one(const lot_sensors *sensors, const lot_reading *what, unsigned *value)
 {
     unsigned pending;
 
     switch (what->form) {
-    case KEYED:
+    case LOT_READ_KEYED:
         return lot_nvml_keyed(sensors->nvml, what->function, sensors->gpu, what->key, value);
-    case CURRENT:
+    case LOT_READ_CURRENT:
         return lot_nvml_pair(sensors->nvml, what->function, sensors->gpu, value, &pending);
     default:
         return lot_nvml_number(sensors->nvml, what->function, sensors->gpu, value);
     }
 }
 
-static void store(const reading *what, char *record, unsigned value)
+static void store(const lot_reading *what, char *record, unsigned value)
 {
     const int64_t integer = (int64_t)value;
     const double number = value * what->factor;
@@ -116,10 +82,8 @@ static void store(const reading *what, char *record, unsigned value)
         memcpy(at, &answer, sizeof answer);
 }
 
-/* Reads a table into a record. Reasons go to *absences where that is not NULL. Returns NVML's result where
- * it says that the GPU can no longer be used, else success. */
-static int read_table(const lot_sensors *sensors, const reading *table, size_t count, void *record,
-                      lot_absences *absences)
+int lot_sensors_read_table(const lot_sensors *sensors, const lot_reading *table, size_t count, void *record,
+                           lot_absences *absences)
 {
     int lost = LOT_NVML_SUCCESS;
 
@@ -130,15 +94,12 @@ static int read_table(const lot_sensors *sensors, const reading *table, size_t c
         if (result == LOT_NVML_SUCCESS)
             store(&table[i], record, value);
         else
-            absent_result(sensors, absences, table[i].field, table[i].function, result);
+            lot_sensors_absent(sensors, absences, table[i].field, table[i].function, result);
         if (lot_status_of_nvml(result) != LOT_OK)
             lost = result;
     }
     return lost;
 }
-
-#define READ_TABLE(sensors, table, record, absences)                                                         \
-    read_table(sensors, table, sizeof(table) / sizeof((table)[0]), record, absences)
 
 /* ---- cumulative readings ---- */
 
@@ -181,8 +142,8 @@ static void read_throttles(const lot_sensors *sensors, lot_cumulative *read, lot
     for (int i = 0; i < THROTTLES; i++)
         if (result != LOT_NVML_SUCCESS || !lot_nvml_field_value(&fields[i], &read->value[i])) {
             read->value[i] = LOT_UNKNOWN;
-            absent_result(sensors, absences, cumulative_fields[i], LOT_NVML_FIELDS,
-                          result != LOT_NVML_SUCCESS ? result : fields[i].result);
+            lot_sensors_absent(sensors, absences, cumulative_fields[i], LOT_NVML_FIELDS,
+                               result != LOT_NVML_SUCCESS ? result : fields[i].result);
         }
 }
 
@@ -192,7 +153,7 @@ void lot_sensors_read_cumulative(const lot_sensors *sensors, lot_cumulative *rea
 
     if (result != LOT_NVML_SUCCESS) {
         read->value[ENERGY] = LOT_UNKNOWN;
-        absent_result(sensors, absences, cumulative_fields[ENERGY], LOT_NVML_ENERGY, result);
+        lot_sensors_absent(sensors, absences, cumulative_fields[ENERGY], LOT_NVML_ENERGY, result);
     }
     for (unsigned type = LOT_NVML_CORRECTED; type <= LOT_NVML_UNCORRECTED; type++) {
         uint64_t *value = &read->value[ECC_CORRECTED + type];
@@ -201,8 +162,8 @@ void lot_sensors_read_cumulative(const lot_sensors *sensors, lot_cumulative *rea
         if (result == LOT_NVML_SUCCESS)
             continue;
         *value = LOT_UNKNOWN;
-        absent_result(sensors, absences, cumulative_fields[ECC_CORRECTED + type], LOT_NVML_ECC_ERRORS,
-                      result);
+        lot_sensors_absent(sensors, absences, cumulative_fields[ECC_CORRECTED + type], LOT_NVML_ECC_ERRORS,
+                           result);
     }
     read_throttles(sensors, read, absences);
 }
@@ -254,7 +215,7 @@ static void read_clock_events(const lot_sensors *sensors, lot_telemetry *telemet
     if (result == LOT_NVML_SUCCESS)
         telemetry->clock_event_bits = (int64_t)bits;
     else
-        absent_result(sensors, absences, "telemetry.clock_event_bits", LOT_NVML_CLOCK_EVENTS, result);
+        lot_sensors_absent(sensors, absences, "telemetry.clock_event_bits", LOT_NVML_CLOCK_EVENTS, result);
 }
 
 static void read_memory_temperature(const lot_sensors *sensors, lot_telemetry *telemetry,
@@ -270,8 +231,8 @@ static void read_memory_temperature(const lot_sensors *sensors, lot_telemetry *t
     if (result == LOT_NVML_SUCCESS && lot_nvml_field_value(&field, &value))
         telemetry->memory_temperature_celsius = (double)value;
     else
-        absent_result(sensors, absences, "telemetry.memory_temperature_celsius", LOT_NVML_FIELDS,
-                      result != LOT_NVML_SUCCESS ? result : field.result);
+        lot_sensors_absent(sensors, absences, "telemetry.memory_temperature_celsius", LOT_NVML_FIELDS,
+                           result != LOT_NVML_SUCCESS ? result : field.result);
 }
 
 /* Everything but the differences. Returns NVML's result where the GPU has gone, else success. */
@@ -280,7 +241,7 @@ int lot_sensors_read_row(const lot_sensors *sensors, lot_telemetry *telemetry, l
     lot_telemetry_clear(telemetry);
     read_clock_events(sensors, telemetry, absences);
     read_memory_temperature(sensors, telemetry, absences);
-    return READ_TABLE(sensors, row_readings, telemetry, absences);
+    return LOT_READ_TABLE(sensors, row_readings, telemetry, absences);
 }
 
 /* ---- open and close ---- */
@@ -346,179 +307,6 @@ bool lot_sensors_lost(const lot_sensors *sensors)
     if (sensors == NULL || sensors->nvml == NULL)
         return sensors != NULL && sensors->lost;
     return lot_nvml_number(sensors->nvml, LOT_NVML_POWER, sensors->gpu, &watts) == LOT_NVML_GPU_IS_LOST;
-}
-
-/* ---- describe ---- */
-
-static void describe_texts(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    int result =
-        lot_nvml_text(sensors->nvml, LOT_NVML_SERIAL, sensors->gpu, facts->serial, sizeof facts->serial);
-
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.serial", LOT_NVML_SERIAL, result);
-    result = lot_nvml_text(sensors->nvml, LOT_NVML_VBIOS, sensors->gpu, facts->vbios_version,
-                           sizeof facts->vbios_version);
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.vbios_version", LOT_NVML_VBIOS, result);
-    result = lot_nvml_driver_version(sensors->nvml, facts->driver_version, sizeof facts->driver_version);
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.driver_version", LOT_NVML_DRIVER_VERSION, result);
-}
-
-static void describe_compute_mode(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    unsigned mode = 0;
-    const int result = lot_nvml_number(sensors->nvml, LOT_NVML_COMPUTE_MODE, sensors->gpu, &mode);
-
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.compute_mode", LOT_NVML_COMPUTE_MODE, result);
-    else
-        (void)snprintf(facts->compute_mode, sizeof facts->compute_mode, "%s",
-                       mode == 0   ? "default"
-                       : mode == 2 ? "prohibited"
-                                   : "exclusive-process");
-}
-
-static void describe_errors(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    static const char *const row_fields[] = {"device.remapped_rows_corrected",
-                                             "device.remapped_rows_uncorrected", "device.remap_pending",
-                                             "device.remap_failed"};
-    static const char *const ecc_fields[] = {"device.ecc_corrected_total", "device.ecc_uncorrected_total"};
-    int64_t *const totals[] = {&facts->ecc_corrected_total, &facts->ecc_uncorrected_total};
-    lot_nvml_rows rows = {0};
-    int result = lot_nvml_remapped_rows(sensors->nvml, sensors->gpu, &rows);
-
-    if (result == LOT_NVML_SUCCESS) {
-        facts->remapped_rows_corrected = rows.corrected;
-        facts->remapped_rows_uncorrected = rows.uncorrected;
-        facts->remap_pending = rows.pending != 0;
-        facts->remap_failed = rows.failed != 0;
-    } else {
-        for (size_t i = 0; i < sizeof row_fields / sizeof row_fields[0]; i++)
-            absent_result(sensors, absences, row_fields[i], LOT_NVML_REMAPPED_ROWS, result);
-    }
-    for (unsigned type = LOT_NVML_CORRECTED; type <= LOT_NVML_UNCORRECTED; type++) {
-        uint64_t total = 0;
-
-        result = lot_nvml_ecc(sensors->nvml, sensors->gpu, type, LOT_NVML_AGGREGATE, &total);
-        if (result == LOT_NVML_SUCCESS)
-            *totals[type] = (int64_t)total;
-        else
-            absent_result(sensors, absences, ecc_fields[type], LOT_NVML_ECC_ERRORS, result);
-    }
-}
-
-/* Slices of the GPU other than this one. */
-static int count_siblings(const lot_sensors *sensors, int64_t *siblings)
-{
-    unsigned most = 0;
-    const int result = lot_nvml_number(sensors->nvml, LOT_NVML_MIG_COUNT_MAX, sensors->gpu, &most);
-
-    if (result != LOT_NVML_SUCCESS)
-        return result;
-    *siblings = 0;
-    for (unsigned i = 0; i < most; i++) {
-        lot_nvml_device slice = NULL;
-
-        if (lot_nvml_mig_slice(sensors->nvml, sensors->gpu, i, &slice) == LOT_NVML_SUCCESS)
-            *siblings += slice != sensors->own;
-    }
-    return LOT_NVML_SUCCESS;
-}
-
-static void describe_slices(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    int result;
-
-    if (!sensors->slice) {
-        lot_absences_add(absences, "device.mig_parent_uuid", "not a MIG slice");
-        facts->mig_siblings = 0;
-        return;
-    }
-    result = lot_nvml_text(sensors->nvml, LOT_NVML_UUID, sensors->gpu, facts->mig_parent_uuid,
-                           sizeof facts->mig_parent_uuid);
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.mig_parent_uuid", LOT_NVML_UUID, result);
-    result = count_siblings(sensors, &facts->mig_siblings);
-    if (result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.mig_siblings", LOT_NVML_MIG_COUNT_MAX, result);
-}
-
-/* None listed is none there only where all are listed. */
-static void describe_foreign(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    if (sensors->foreign_result != LOT_NVML_SUCCESS)
-        absent_result(sensors, absences, "device.foreign_processes", LOT_NVML_PROCESSES,
-                      sensors->foreign_result);
-    else if (sensors->foreign > 0 || lot_nvml_lists_whole(LOT_NVML_NAMESPACE))
-        facts->foreign_processes = sensors->foreign;
-    else
-        lot_absences_add(
-            absences, "device.foreign_processes",
-            "nvmlDeviceGetComputeRunningProcesses_v3: lists only processes of this PID namespace, "
-            "a container's, and none of them");
-}
-
-static void describe_sharing(const lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    int64_t clients = 0; /* this process is one: it has a context by now */
-    const int result =
-        lot_nvml_processes(sensors->nvml, LOT_NVML_MPS_PROCESSES, sensors->own, NO_PROCESS, &clients);
-
-    describe_foreign(sensors, facts, absences);
-    if (result == LOT_NVML_SUCCESS && (clients > 0 || facts->mps_active == LOT_NULL_BOOL))
-        facts->mps_active = clients > 0;
-    if (facts->mps_active == LOT_NULL_BOOL)
-        absent_result(sensors, absences, "device.mps_active", LOT_NVML_MPS_PROCESSES, result);
-}
-
-void lot_sensors_describe(lot_sensors *sensors, lot_device_facts *facts, lot_absences *absences)
-{
-    static const char *const all[] = {"device.nvml_index",
-                                      "device.mig_parent_uuid",
-                                      "device.serial",
-                                      "device.driver_version",
-                                      "device.vbios_version",
-                                      "device.compute_mode",
-                                      "device.persistence_mode",
-                                      "device.ecc_enabled",
-                                      "device.mig_enabled",
-                                      "device.mig_siblings",
-                                      "device.foreign_processes",
-                                      "device.power_limit_watts",
-                                      "device.sm_clock_max_mhz",
-                                      "device.power_limit_default_watts",
-                                      "device.memory_clock_max_mhz",
-                                      "device.pcie_generation_max",
-                                      "device.pcie_width_max",
-                                      "device.ecc_corrected_total",
-                                      "device.remap_pending",
-                                      "device.ecc_uncorrected_total",
-                                      "device.remapped_rows_corrected",
-                                      "device.remap_failed",
-                                      "device.remapped_rows_uncorrected",
-                                      "telemetry"};
-    lot_telemetry trial;
-    lot_cumulative unused;
-
-    if (sensors->nvml == NULL) {
-        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-            lot_absences_add(absences, all[i], sensors->why_absent);
-        if (facts->mps_active == LOT_NULL_BOOL)
-            lot_absences_add(absences, "device.mps_active", sensors->why_absent);
-        return;
-    }
-    (void)READ_TABLE(sensors, device_readings, facts, absences);
-    describe_texts(sensors, facts, absences);
-    describe_compute_mode(sensors, facts, absences);
-    describe_errors(sensors, facts, absences);
-    describe_slices(sensors, facts, absences);
-    describe_sharing(sensors, facts, absences);
-    /* One trial reading says which fields of the rows will stay empty, and why. */
-    (void)lot_sensors_read_row(sensors, &trial, absences);
-    lot_sensors_read_cumulative(sensors, &unused, absences);
 }
 
 /* ---- rows ---- */
