@@ -1,4 +1,5 @@
 /* gpulot: picks the subcommand, prints its error, gives its exit status. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -136,6 +137,19 @@ static bool answered(int argc, char **argv, lot_status *status, lot_error *error
     return true;
 }
 
+/* Whoever closed a standard stream gives its number to the next file that is opened, and what is said would
+ * be written into that. A folder takes the place instead: nothing can be written to it. */
+static void keep_standard_streams(void)
+{
+    int opened;
+
+    do
+        opened = open("/", O_RDONLY);
+    while (opened >= 0 && opened <= STDERR_FILENO);
+    if (opened >= 0)
+        (void)close(opened);
+}
+
 int main(int argc, char **argv)
 {
     const lot_command *command;
@@ -143,6 +157,7 @@ int main(int argc, char **argv)
     lot_status status;
     int exit_status;
 
+    keep_standard_streams();
     /* A file that reached its limit is told as an error of the write, and what was begun is taken away. */
     (void)signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
