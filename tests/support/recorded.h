@@ -1,4 +1,4 @@
-/* Files of another machine, recorded in a folder of a test: /proc, /sys, control groups. */
+/* Files of another machine, recorded in the test's folder: /proc, /sys, control groups. */
 #ifndef GPULOT_TESTS_RECORDED_H
 #define GPULOT_TESTS_RECORDED_H
 
@@ -12,14 +12,16 @@
 
 #include <cmocka.h>
 
-/* Writes `text` to root/path, and makes the folders on the way. */
-static inline void recorded_write(const char *root, const char *path, const char *text)
+#include "support/folder.h"
+
+/* Writes `text` to folder/path, and makes the folders on the way. */
+static inline void record(const char *path, const char *text)
 {
     char full[512];
     FILE *file;
 
-    (void)snprintf(full, sizeof full, "%s/%s", root, path);
-    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+    (void)snprintf(full, sizeof full, "%s/%s", folder, path);
+    for (char *slash = full + strlen(folder) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
         (void)mkdir(full, 0700);
         *slash = '/';

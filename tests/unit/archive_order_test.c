@@ -10,9 +10,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "io/archive_h5.h"
-#include "io/record_json.h"
-#include "support/sample.h"
+#include "support/archived.h"
 
 enum { RANKS = 3, REPEATS = 5, ROWS = 4 + REPEATS };
 
@@ -32,15 +30,11 @@ static void write_archive(const char *path)
     assert_int_equal(lot_archive_create(path, &writer, &error), LOT_OK);
     for (int64_t rank = 0; rank < RANKS; rank++) {
         lot_record record;
-        char *json = NULL;
-        size_t size = 0;
 
         sample_record(&record, rank, RANKS, REPEATS);
         for (int64_t row = 0; row < ROWS; row++)
             record.phases[row].telemetry.power_watts = watts(rank, row);
-        assert_int_equal(lot_record_json_write(&record, &json, &size, &error), LOT_OK);
-        assert_int_equal(lot_archive_append(writer, &record, json, size, &error), LOT_OK);
-        free(json);
+        assert_int_equal(append(writer, &record, &error), LOT_OK);
         lot_record_free(&record);
     }
     sample_header(&header, RANKS);

@@ -15,29 +15,18 @@
 
 #include "core/clock.h"
 #include "io/atomic_file.h"
+#include "support/folder.h"
 
 #define WAIT_SECONDS 60
 
-static char folder[64];
-static char path[128];
+static char path[128]; /* of the file, in the folder */
 
-static int make_folder(void **state)
+static int set_up(void **state)
 {
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/gpulot-atomic-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return 1;
+    const int failed = make_folder(state);
+
     (void)snprintf(path, sizeof path, "%s/file", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    char command[256];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "chmod 700 %s; rm -rf %s", folder, folder);
-    return system(command);
+    return failed;
 }
 
 static size_t files_in_folder(void)
@@ -366,5 +355,5 @@ int main(void)
         cmocka_unit_test(test_edit_waits_so_long_and_no_longer),
     };
 
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, set_up, remove_folder);
 }

@@ -23,34 +23,17 @@
 
 /* ---- a folder of recorded files ---- */
 
-static char root[64];
-
-static void record(const char *path, const char *text)
-{
-    recorded_write(root, path, text);
-}
-
 static int set_up(void **state)
 {
-    (void)state;
-    (void)snprintf(root, sizeof root, "/tmp/host_memory_test.XXXXXX");
-    assert_non_null(mkdtemp(root));
+    if (make_folder(state) != 0)
+        return 1;
     record("/proc/meminfo", "MemTotal:       1048576 kB\nMemFree:  1 kB\nMemAvailable:    819200 kB\n");
     return 0;
 }
 
-static int tear_down(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
 static void expect(int64_t total, int64_t available)
 {
-    const lot_host_memory memory = lot_host_memory_read(root);
+    const lot_host_memory memory = lot_host_memory_read(folder);
 
     assert_int_equal(memory.total_bytes, total);
     assert_int_equal(memory.available_bytes, available);
@@ -144,7 +127,7 @@ static void test_pool_keeps_to_the_group(void **state)
     record("/proc/self/cgroup", "0::/a\n");
     record("/sys/fs/cgroup/a/memory.max", "134217728\n");
     record("/sys/fs/cgroup/a/memory.current", "0\n");
-    assert_int_equal(lot_host_pool_create(root, &pool, &error), LOT_OK);
+    assert_int_equal(lot_host_pool_create(folder, &pool, &error), LOT_OK);
     /* 128 MiB less the 64 that are left to others. */
     assert_int_equal(lot_host_pool_alloc(pool, 66 * MIB, &pointer[0], &error), LOT_DEVICE_MEMORY);
     assert_non_null(strstr(error.text, "69206016 bytes"));
@@ -187,7 +170,7 @@ static void test_sha256(void **state)
         "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, remove_folder)
 
 int main(void)
 {

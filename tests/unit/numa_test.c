@@ -15,31 +15,16 @@
 #include "measure/numa.h"
 #include "support/recorded.h"
 
-static char root[64], status_path[128];
+static char status_path[128];
 static lot_numa_files files;
-
-static void record(const char *path, const char *text)
-{
-    recorded_write(root, path, text);
-}
 
 static int set_up(void **state)
 {
-    (void)state;
-    (void)snprintf(root, sizeof root, "/tmp/numa_test.XXXXXX");
-    assert_non_null(mkdtemp(root));
-    (void)snprintf(status_path, sizeof status_path, "%s/status", root);
-    files = (lot_numa_files){root, status_path};
-    return 0;
-}
+    const int failed = make_folder(state);
 
-static int tear_down(void **state)
-{
-    char command[128];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
+    (void)snprintf(status_path, sizeof status_path, "%s/status", folder);
+    files = (lot_numa_files){folder, status_path};
+    return failed;
 }
 
 /* Two sockets as `numactl --hardware` prints them: hyperthreads of a socket are two ranges. */
@@ -168,10 +153,10 @@ static void test_ranges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_near_far_and_both, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sparse_nodes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_not_known, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_near_far_and_both, set_up, remove_folder),
+        cmocka_unit_test_setup_teardown(test_memory, set_up, remove_folder),
+        cmocka_unit_test_setup_teardown(test_sparse_nodes, set_up, remove_folder),
+        cmocka_unit_test_setup_teardown(test_what_is_not_known, set_up, remove_folder),
         cmocka_unit_test(test_ranges),
     };
 

@@ -13,25 +13,8 @@
 #include "io/record_json.h"
 #include "io/spool.h"
 #include "io/spool_read.h"
+#include "support/folder.h"
 #include "support/sample.h"
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "/tmp/gpulot-spool-XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[256];
-
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static const lot_spool_folders *one(const char *path)
 {
