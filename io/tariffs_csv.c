@@ -331,7 +331,10 @@ static void hear_csv_fault(void *context, int64_t line, bool in_comment, const c
 {
     catalogue_reader *reader = context;
 
-    /* The first record is the header; where it cannot be read, no row can. */
+    /* The first record is the header; where it cannot be read, no row can, and what is no catalogue at all
+     * has one fault and not one a line. */
+    if (reader->header == HEADER_UNUSABLE)
+        return;
     if (!in_comment && reader->header == HEADER_AWAITED)
         reader->header = HEADER_UNUSABLE;
     else if (!in_comment)

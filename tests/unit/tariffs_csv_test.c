@@ -266,6 +266,16 @@ static void an_endless_row_is_a_fault(void **state)
     free(text);
 }
 
+static void what_is_no_catalogue_has_one_fault(void **state)
+{
+    static const char text[] = "\x89HDF\r\n\x1a\n\xff\n#\xff\nA,1,3,0\n";
+    reading *given = read_bytes(text, strlen(text), NULL);
+
+    (void)state;
+    assert_string_equal("1: not UTF-8\n", given->faults);
+    done(given);
+}
+
 static void the_error_tells_the_first_fault_and_how_many(void **state)
 {
     static const char text[] = HEADER "A,1,3,0\n";
@@ -401,6 +411,7 @@ int main(void)
         cmocka_unit_test(faults_of_csv_do_not_hide_later_ones),
         cmocka_unit_test(bytes_of_zero_are_a_fault),
         cmocka_unit_test(an_endless_row_is_a_fault),
+        cmocka_unit_test(what_is_no_catalogue_has_one_fault),
         cmocka_unit_test(the_error_tells_the_first_fault_and_how_many),
         cmocka_unit_test(other_header_names_are_mapped),
         cmocka_unit_test(wrong_maps_are_refused),
