@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/utf8.h"
+
 #define AT(member) offsetof(lot_measure_config, member)
 #define SIZE_MOST  INT32_MAX
 #define DAY        ((int64_t)86400)
@@ -245,6 +247,10 @@ lot_status lot_measure_config_complete(lot_measure_config *config, lot_error *er
                                  (long long)config->width, SIZE_MOST);
         config->hidden = 4 * config->width;
     }
+    if (config->label != NULL && !lot_utf8_valid(config->label, strlen(config->label)))
+        return lot_error_set(error, LOT_USAGE, "--label", 0,
+                             "--label: '%.80s' is not UTF-8, which the texts of an archive are",
+                             config->label);
     if (config->label != NULL && strlen(config->label) > LABEL_MOST)
         return lot_error_set(error, LOT_USAGE, "--label", 0,
                              "--label: %zu bytes are more than the archive keeps, %zu", strlen(config->label),
