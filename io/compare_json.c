@@ -40,6 +40,16 @@ static void write_change(lot_json_text *t, const lot_change *c)
     lot_json_close(t, '}');
 }
 
+static void write_unpaired(lot_json_text *t, const lot_unpaired *u)
+{
+    lot_json_open(t, '{');
+    lot_json_member_text(t, "phase", u->phase);
+    lot_json_member_text(t, "schedule", u->schedule);
+    lot_json_member_text(t, "measured", u->now ? "now" : "before");
+    lot_json_member_integer(t, "devices", u->devices);
+    lot_json_close(t, '}');
+}
+
 lot_status lot_compare_json_write(const lot_compare_result *result, char **json, lot_error *error)
 {
     lot_json_text t = {0};
@@ -73,6 +83,11 @@ lot_status lot_compare_json_write(const lot_compare_result *result, char **json,
     lot_json_open(&t, '[');
     for (size_t i = 0; i < result->drift_count; i++)
         write_drift(&t, &result->drifts[i]);
+    lot_json_close(&t, ']');
+    lot_json_key(&t, "unpaired");
+    lot_json_open(&t, '[');
+    for (size_t i = 0; i < result->unpaired_count; i++)
+        write_unpaired(&t, &result->unpaired[i]);
     lot_json_close(&t, ']');
     lot_json_close(&t, '}');
     return lot_json_finish(&t, "the comparison", json, error);

@@ -291,19 +291,45 @@ static void note_undecided(lot_comparing *c, const lot_compared *p, size_t first
 
 /* ---- all of them ---- */
 
+/* A phase of one GPU that the other time does not have. */
+static void note_unpaired(lot_compare_result *r, series *alone, bool now)
+{
+    lot_unpaired *u = r->unpaired;
+    const lot_unpaired *const end = u + r->unpaired_count;
+
+    while (u < end && (u->now != now || strcmp(u->phase, alone->phase) != 0 ||
+                       strcmp(u->schedule, alone->schedule) != 0))
+        u++;
+    if (u == end) {
+        if (r->unpaired_count == sizeof r->unpaired / sizeof r->unpaired[0])
+            return;
+        *u = (lot_unpaired){.now = now};
+        memcpy(u->phase, alone->phase, sizeof u->phase);
+        memcpy(u->schedule, alone->schedule, sizeof u->schedule);
+        r->unpaired_count++;
+    }
+    u->devices++;
+}
+
 static void compare_pair(lot_comparing *c, const lot_compared *p, scale *how)
 {
     const size_t first = c->result->drift_count;
+    const bool both = p->before != NULL && p->after != NULL;
 
-    for (size_t k = 0; p->before != NULL && p->after != NULL && k < p->after->series_count; k++) {
+    for (size_t k = 0; both && k < p->after->series_count; k++) {
         series *a = &p->after->series[k];
         series *b = series_of(p->before, a);
 
-        if (b == NULL)
+        if (b == NULL) {
+            note_unpaired(c->result, a, true);
             continue;
+        }
         compare_series(c, p, how, b, a);
         note_memory(c, p, b, a);
     }
+    for (size_t k = 0; both && k < p->before->series_count; k++)
+        if (series_of(p->after, &p->before->series[k]) == NULL)
+            note_unpaired(c->result, &p->before->series[k], false);
     note_undecided(c, p, first);
 }
 

@@ -28,7 +28,10 @@ static void judge_outcome(lot_case *c, size_t gpu)
     f = lot_case_find(c, gpu, lost ? LOT_VERDICT_LOST : LOT_VERDICT_FAILED, LOT_EVIDENCE_RECORD, "status");
     lot_finding_place(f, outcome->failed_phase, "");
     lot_finding_say(f, "%s: %.200s", outcome->status,
-                    outcome->error_text[0] != '\0' ? outcome->error_text : lot_status_meaning(status));
+                    outcome->error_text[0] != '\0' ? outcome->error_text
+                    : strcmp(outcome->status, lot_status_name(status)) == 0
+                        ? lot_status_meaning(status)
+                        : "an outcome that this version does not know");
 }
 
 /* Every schedule that was measured needs as many timed repeats as were asked for. */
@@ -128,14 +131,32 @@ static void judge_missing_ranks(lot_case *c, size_t archive)
                     c->run_count > 1 ? "in " : "", lot_case_archive(c, archive).text);
 }
 
+/* The archive of the run that this one continues; run_count where it is not among them. */
+static size_t run_before(const lot_case *c, size_t run)
+{
+    const char *wanted = c->runs[run].header.continues_run_id;
+    size_t found = 0;
+
+    while (found < c->run_count && (wanted[0] == '\0' || strcmp(c->runs[found].header.run_id, wanted) != 0))
+        found++;
+    return found;
+}
+
+/* Whether a run goes on from another, over the runs between them; those of a forged circle come to an end. */
+static bool continues(const lot_case *c, size_t run, size_t other)
+{
+    for (size_t steps = 0; steps < c->run_count && (run = run_before(c, run)) < c->run_count; steps++)
+        if (run == other)
+            return true;
+    return false;
+}
+
 /* What to do where one of two archives of a GPU goes on from the other, which alone holds the whole of it. */
 static const char *advice(const lot_case *c, size_t again, size_t original)
 {
-    const lot_run_header *one = &c->runs[again].header, *other = &c->runs[original].header;
-
-    if (one->continues_run_id[0] != '\0' && strcmp(one->continues_run_id, other->run_id) == 0)
+    if (continues(c, again, original))
         return "; its run continues that one: check this archive alone";
-    if (other->continues_run_id[0] != '\0' && strcmp(other->continues_run_id, one->run_id) == 0)
+    if (continues(c, original, again))
         return "; that run continues this one: check that archive alone";
     return "";
 }

@@ -212,6 +212,17 @@ static lot_status print_drifts(const lot_compare_result *r, const compare_config
     return status;
 }
 
+/* What was measured at one of the two times only, so that nobody takes it for unchanged. */
+static void print_unpaired(const lot_compare_result *r)
+{
+    for (size_t i = 0; i < r->unpaired_count; i++) {
+        const lot_unpaired *u = &r->unpaired[i];
+
+        lot_report_line(stdout, "not compared: %s %s, measured %s only, on %s", u->phase, u->schedule,
+                        u->now ? "now" : "before", lot_count(u->devices, "GPU").text);
+    }
+}
+
 /* By GPU, and within one in the order in which they stand: the worst first. */
 static int by_gpu(const void *a, const void *b)
 {
@@ -314,6 +325,7 @@ static lot_status print_text(const lot_compare_result *r, const compare_config *
     status = print_changes(r, error);
     if (status == LOT_OK)
         status = print_drifts(r, config, error);
+    print_unpaired(r);
     printf("\n");
     print_blind(r);
     printf("judged by gpulot %s with --tolerance %g %%, --level %g %%\n", GPULOT_VERSION,

@@ -51,7 +51,7 @@ static void cell_interval(lot_report *report, const lot_phase_summary *group)
 
     lot_unit_print_seconds(low, sizeof low, interval->low);
     lot_unit_print_seconds(high, sizeof high, interval->high);
-    if (group->rows > 1)
+    if (!isnan(interval->coverage) && group->rows > 1)
         lot_report_cell(report, "%s .. %s (%.1f %%)", low, high, 100 * interval->coverage);
     else
         lot_report_cell(report, "-");

@@ -109,6 +109,14 @@ typedef struct lot_drift {
  * for that. As in a check. */
 #define LOT_DRIFT_BLIND 0.25
 
+/* A phase and schedule that GPUs have at one of the two times only: nothing is said of it. */
+typedef struct lot_unpaired {
+    char phase[16];
+    char schedule[12];
+    bool now;        /* measured now and not before; else the other way round */
+    int64_t devices; /* of those that are there at both times */
+} lot_unpaired;
+
 typedef struct lot_compare_result {
     char run_id_before[40]; /* "" for a baseline of several archives */
     char run_id_after[40];
@@ -127,6 +135,8 @@ typedef struct lot_compare_result {
     bool backwards;    /* what is now began before what was */
     lot_drift *drifts; /* sorted by rank, that of now where there is one, then in the order of the phases */
     size_t drift_count;
+    lot_unpaired unpaired[2 * LOT_BASELINE_SERIES_MOST]; /* in the order in which they were found */
+    size_t unpaired_count;
     lot_change *changes; /* sorted by kind, then rank */
     size_t change_count;
     bool good; /* no bad change */

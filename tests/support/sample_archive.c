@@ -6,9 +6,11 @@
  * with device times); failed (rank 1 ran out of memory and its error names rank 0's host); equal (all as fast
  * as rank 0 and verified against the reference: every GPU is ok); second (the run of another lot, with GPUs
  * of its own); again (another run over the same GPUs); later (a third run over them, every time a quarter
- * longer); hostile (texts that would write to a terminal what they like). sample_archive --spool DIR RANKS
- * REPEATS writes the folder that an interrupted run leaves instead: the last rank has no end, rank 1 no file.
+ * longer); untimed (repeats without a time); hostile (texts that would write to a terminal what they like).
+ * sample_archive --spool DIR RANKS REPEATS writes the folder that an interrupted run leaves instead: the last
+ * rank has no end, rank 1 no file.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +150,9 @@ static void make_kind(lot_record *record, const char *kind)
             record->phases[0].device_seconds;
         lot_record_count(record);
     }
+    for (size_t i = 0; is_kind(kind, "untimed") && i < record->phase_count; i++)
+        if (strcmp(record->phases[i].phase, "warm_forward") == 0)
+            record->phases[i].host_seconds = NAN;
     if (is_kind(kind, "hostile"))
         make_hostile(head);
 }

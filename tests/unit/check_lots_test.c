@@ -152,6 +152,13 @@ static void the_same_gpu_twice(void **state)
     checked_lots(lots, &r);
     assert_non_null(strstr(r.findings[0].text, "its run continues that one: check this archive alone"));
     lot_check_result_free(&r);
+    /* Over a run between them too. */
+    memcpy(lots[2].header.continues_run_id, lots[1].header.run_id, sizeof lots[2].header.continues_run_id);
+    memcpy(lots[1].header.continues_run_id, lots[0].header.run_id, sizeof lots[1].header.continues_run_id);
+    checked_lots(lots, &r);
+    assert_non_null(strstr(r.findings[0].text, "its run continues that one: check this archive alone"));
+    lot_check_result_free(&r);
+    lots[1].header.continues_run_id[0] = '\0';
     lots[2].header.continues_run_id[0] = '\0';
     memcpy(lots[0].header.continues_run_id, lots[2].header.run_id, sizeof lots[0].header.continues_run_id);
     checked_lots(lots, &r);

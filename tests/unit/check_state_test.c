@@ -35,6 +35,30 @@ static void failed_and_lost(void **state)
     EXPECT(&run, OK, BIT(FAILED), BIT(LOST), OK);
 }
 
+/* Whether a finding of that measure says so. */
+static bool says(const lot_check_result *r, const char *measure, const char *text)
+{
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (strcmp(r->findings[i].measure, measure) == 0 && strstr(r->findings[i].text, text) != NULL)
+            return true;
+    return false;
+}
+
+/* An archive of a later version may know more of them. */
+static void an_outcome_of_another_version(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    (void)strcpy(run.devices[1].outcome.status, "elsewhere");
+    check_with(&run, &plain, &r);
+    assert_true(says(&r, "status", "elsewhere: an outcome that this version does not know"));
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 static void not_measured(void **state)
 {
     lot_run run;
@@ -47,15 +71,6 @@ static void not_measured(void **state)
         synthetic_run_warm(&run, 2, k)->device_seconds = synthetic_run_warm(&run, 2, k)->host_seconds = NAN;
     synthetic_run_warm(&run, 3, 4)->host_seconds = synthetic_run_warm(&run, 3, 4)->device_seconds = NAN;
     EXPECT(&run, BIT(NOT_MEASURED), BIT(NOT_MEASURED), BIT(NOT_MEASURED), BIT(NOT_MEASURED));
-}
-
-/* Whether a finding of that measure says so. */
-static bool says(const lot_check_result *r, const char *measure, const char *text)
-{
-    for (size_t i = 0; i < r->finding_count; i++)
-        if (strcmp(r->findings[i].measure, measure) == 0 && strstr(r->findings[i].text, text) != NULL)
-            return true;
-    return false;
 }
 
 /* "No output was digested" only where no row carries a digest either. */
@@ -128,9 +143,13 @@ static void ranks_without_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_of_its_own),    cmocka_unit_test(failed_and_lost),
-        cmocka_unit_test(not_measured),         cmocka_unit_test(undigested_only_where_true),
-        cmocka_unit_test(zero_repeats),         cmocka_unit_test(nothing_known),
+        cmocka_unit_test(faults_of_its_own),
+        cmocka_unit_test(failed_and_lost),
+        cmocka_unit_test(not_measured),
+        cmocka_unit_test(an_outcome_of_another_version),
+        cmocka_unit_test(undigested_only_where_true),
+        cmocka_unit_test(zero_repeats),
+        cmocka_unit_test(nothing_known),
         cmocka_unit_test(ranks_without_record),
     };
 

@@ -156,6 +156,15 @@ static void another_schedule(void **state)
     compare_days(s);
     assert_false(s->result.good);
     assert_non_null(strstr(change_of(&s->result, LOT_CHANGE_UNDECIDED)->text, "no counterpart"));
+    assert_int_equal(2, s->result.unpaired_count);
+    for (size_t i = 0; i < 2; i++) {
+        const lot_unpaired *u = &s->result.unpaired[i];
+
+        assert_string_equal("warm_forward", u->phase);
+        assert_string_equal(u->now ? "solo" : "together", u->schedule);
+        assert_int_equal(4, u->devices);
+    }
+    assert_true(s->result.unpaired[0].now != s->result.unpaired[1].now);
 }
 
 static void another_day(void **state)
