@@ -422,6 +422,13 @@ check_pytorch() {
     cat "$build/torch.tsv" >> "$build/results.tsv"
 }
 
+# What the environment sets of the variables that a record keeps, for they change what is measured.
+chosen() {
+    sed -n 's/^    "\([A-Z_0-9]*\)",\{0,1\}$/\1/p' "$root/src/measure/launch.c" | while read -r name; do
+        env | grep "^$name="
+    done | tr '\n' ' '
+}
+
 # The table, and what was left out of it.
 answer() {
     grep '^#' "$build/results.tsv"
@@ -488,6 +495,7 @@ fi
 {
     source=$(git -C "$root" describe --always --dirty 2> /dev/null) || source=unknown
     echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
+    echo "# environment: $(chosen)"
     if [ -n "$nvcc" ]; then
         echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
     else

@@ -13,6 +13,7 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,19 @@ void give_up(const char *what, const char *why)
 void result(const char *name, double value, const char *unit)
 {
     (void)printf("%s\t%.6g\t%s\t\t-\n", name, value, unit);
+}
+
+void print_row(const char *what, const lot_telemetry *row)
+{
+    (void)printf("# %s:", what);
+#define PRINT_I64(name)                     (void)printf(" %s %" PRId64, #name, row->name);
+#define PRINT_F64(name)                     (void)printf(" %s %.6g", #name, row->name);
+#define PRINT(kind, name, size, unit, help) PRINT_##kind(name)
+    LOT_TELEMETRY_FIELDS(PRINT)
+#undef PRINT
+#undef PRINT_F64
+#undef PRINT_I64
+    (void)printf("\n");
 }
 
 /* What could not be measured, and so is no number, meets no target. */

@@ -48,6 +48,9 @@ void give_up(const char *what, const char *why);
             give_up(#call, cublasLtGetStatusName(code_));                                                    \
     } while (0)
 
+/* What NVML told of a row, on a line to read. */
+void print_row(const char *what, const lot_telemetry *row);
+
 /* One line of the output: a number alone, what must hold anywhere, and speeds, which are not judged where
  * sizes are tiny. */
 void result(const char *name, double value, const char *unit);

@@ -71,15 +71,7 @@ static void print_telemetry(check *c)
     warm_up(c, run_fill, &f, 2.0);
     WORKS(c, c->module->telemetry_end(c->device, &row, &c->error));
     c->module->free(c->device, f.to);
-    (void)printf("# telemetry over two seconds of filling:");
-#define PRINT_I64(name)                     (void)printf(" %s %" PRId64, #name, row.name);
-#define PRINT_F64(name)                     (void)printf(" %s %.6g", #name, row.name);
-#define PRINT(kind, name, size, unit, help) PRINT_##kind(name)
-    LOT_TELEMETRY_FIELDS(PRINT)
-#undef PRINT
-#undef PRINT_F64
-#undef PRINT_I64
-    (void)printf("\n");
+    print_row("telemetry over two seconds of filling", &row);
 }
 
 static void measure_opening(check *c)

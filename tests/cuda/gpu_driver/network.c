@@ -107,6 +107,7 @@ void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name)
     const char *how = c->tune > 0 ? ", tuned" : "";
     double forward, product = 0.0, best = 0.0, flops;
     rivals seen = {0, 0};
+    lot_telemetry row;
     char text[96];
     int64_t width;
     network n;
@@ -120,8 +121,12 @@ void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name)
     flops = flops_of(&n.first.linear) + flops_of(&n.second.linear);
     (void)snprintf(text, sizeof text, "%s outputs that differ%s", name, how);
     must_hold(c, text, differing_passes(c, &n), 0.0);
+    WORKS(c, c->module->telemetry_begin(c->device, &c->error));
     warm_up(c, run_network, &n, WARM_SECONDS);
     forward = device_seconds(c, run_network, &n, runs);
+    WORKS(c, c->module->telemetry_end(c->device, &row, &c->error)); /* power and clocks that set the rate */
+    (void)snprintf(text, sizeof text, "%s network%s", name, how);
+    print_row(text, &row);
     (void)snprintf(text, sizeof text, "%s network, width %lld%s", name, (long long)width, how);
     result(text, flops / forward * 1e-12, "TFLOP/s");
     race(c, &n.second, runs, &product, &best, &seen); /* first, for it reads what GELU made */
