@@ -38,7 +38,7 @@ static lot_status make_context(lot_device *device, lot_error *error)
         status = LOT_CUDA(NULL, error, cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     if (status == LOT_OK)
         status = lot_cuda_check(NULL, error, "cudaFuncGetAttributes", lot_kernels_present());
-    if (status == LOT_UNSUPPORTED)
+    if (status != LOT_OK && error->code == cudaErrorNoKernelImageForDevice)
         return lot_error_set(error, LOT_UNSUPPORTED, "cudaFuncGetAttributes", error->code,
                              "this build has no kernels for compute capability %s (%s)",
                              device->identity.compute_capability, device->identity.name);
