@@ -8,6 +8,7 @@
 #include "cmd/gathering.h"
 #include "cmd/measurement.h"
 #include "core/clock.h"
+#include "core/utf8.h"
 #include "io/archive_h5.h"
 #include "io/atomic_file.h"
 #include "io/record_json.h"
@@ -228,6 +229,7 @@ static void say_kept(const lot_measurement *m, lot_status verdict)
         (void)snprintf(before, sizeof before,
                        "gpulot measure: host %s has kept its part itself; bring it to the rest and name both",
                        m->record.head.identity.host);
+        lot_utf8_clean(before);
         lot_progress_recovery(before, m->spool_folder, output);
     }
 }
