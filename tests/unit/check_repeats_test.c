@@ -61,6 +61,22 @@ static void bimodal(void **state)
     EXPECT(&run, OK, BIT(UNSTABLE), OK, OK);
 }
 
+/* Alone, a GPU has no group whose noise could tell; its own, which the two clusters make, must not. */
+static void bimodal_alone(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    for (size_t k = 0; k < 5; k++)
+        synthetic_run_warm(&run, 0, k)->device_seconds = k % 2 ? 0.0215 : 0.02;
+    check_with(&run, &plain, &r);
+    assert_string_equal("clusters", finding_of(&r, 0, LOT_VERDICT_UNSTABLE)->measure);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 static void soak(void **state)
 {
     const lot_checked_device *d;
@@ -135,13 +151,10 @@ static void one_repeat_has_no_interval(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttled),
-        cmocka_unit_test(throttled_by_state),
-        cmocka_unit_test(drifting),
-        cmocka_unit_test(bimodal),
-        cmocka_unit_test(soak),
-        cmocka_unit_test(soak_of_one_row),
-        cmocka_unit_test(one_repeat_has_no_interval),
+        cmocka_unit_test(throttled),       cmocka_unit_test(throttled_by_state),
+        cmocka_unit_test(drifting),        cmocka_unit_test(bimodal),
+        cmocka_unit_test(bimodal_alone),   cmocka_unit_test(soak),
+        cmocka_unit_test(soak_of_one_row), cmocka_unit_test(one_repeat_has_no_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

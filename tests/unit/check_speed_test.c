@@ -192,6 +192,120 @@ static void one_repeat(void **state)
     lot_run_free(&run);
 }
 
+/* What each GPU's distance is taken from: the middle of the others, by hand. */
+static void middle_of_the_others(void **state)
+{
+    static const double four_times[] = {0.0200, 0.0202, 0.0206, 0.0214};
+    static const double four_middles[] = {0.0206, 0.0206, 0.0202, 0.0202};
+    static const double three_times[] = {0.0200, 0.0204, 0.0210};
+    static const double three_middles[][2] = {{0.0204, 0.0210}, {0.0200, 0.0210}, {0.0200, 0.0204}};
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 5, 0.02, 1);
+    for (size_t gpu = 0; gpu < 4; gpu++)
+        synthetic_run_slow(&run, gpu, 1 - 0.02 / four_times[gpu]);
+    check_with(&run, &plain, &r);
+    for (size_t gpu = 0; gpu < 4; gpu++)
+        assert_true(fabs(device_of(&r, (int64_t)gpu)->slower.value -
+                         (1 - four_middles[gpu] / four_times[gpu])) < 1e-9);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    for (size_t gpu = 0; gpu < 3; gpu++)
+        synthetic_run_slow(&run, gpu, 1 - 0.02 / three_times[gpu]);
+    check_with(&run, &plain, &r);
+    for (size_t gpu = 0; gpu < 3; gpu++) { /* between two, the mean of their logarithms */
+        const double middle = sqrt(three_middles[gpu][0] * three_middles[gpu][1]);
+
+        assert_true(fabs(device_of(&r, (int64_t)gpu)->slower.value - (1 - middle / three_times[gpu])) < 1e-9);
+    }
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+/* Of the four GPUs' deviations 0.1 to 0.4 % the lower of the two in the middle, over (1 - 2/9)^1.5. */
+static void noise_of_a_comparison(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 2, 0.02, 1);
+    for (size_t gpu = 0; gpu < 4; gpu++) /* of two logarithms the deviation is their distance / sqrt 2 */
+        synthetic_run_warm(&run, gpu, 1)->device_seconds =
+            0.02 * exp(0.001 * (double)(4 - gpu) * 1.4142135623731);
+    check_with(&run, &plain, &r);
+    assert_true(fabs(r.comparisons[0].repeat_noise - 0.002 / 0.6859355250908) < 1e-9);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+/* Gives a GPU five repeats around `seconds`, without a drift, whose robust deviation is about 1.8 * step. */
+static void scatter(lot_run *run, size_t gpu, double seconds, double step)
+{
+    static const double steps[] = {1, -2, 0, 2, -1};
+
+    for (size_t k = 0; k < 5; k++)
+        synthetic_run_warm(run, gpu, k)->device_seconds = seconds * exp(step * steps[k]);
+}
+
+/* The own threshold of the last of four GPUs, 5 % slow, whose repeats scatter so many times as the others';
+ * NaN where it is not slow. */
+static double threshold_of_noisy(double times)
+{
+    double threshold = NAN;
+    lot_check_result r;
+    lot_run run;
+
+    synthetic_run_make(&run, 4, 5, 0.02, 1);
+    for (size_t gpu = 0; gpu < 4; gpu++)
+        scatter(&run, gpu, gpu == 3 ? 0.02 / 0.95 : 0.02, 0.0058 * (gpu == 3 ? times : 1));
+    check_with(&run, &plain, &r);
+    if (verdict_of(&r, 3) != OK)
+        threshold = finding_of(&r, 3, LOT_VERDICT_SLOW)->threshold;
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+    return threshold;
+}
+
+/* A GPU's own noise counts where it is over twice the group's, and only there. */
+static void own_noise(void **state)
+{
+    (void)state;
+    assert_true(threshold_of_noisy(1) < 0.05);
+    assert_true(threshold_of_noisy(1.8) == threshold_of_noisy(1));
+    assert_true(isnan(threshold_of_noisy(3)));
+}
+
+/* Of a soak, whose rows nobody asked for by number, every rank is a peer that did not fail: one whose results
+ * were wrong kept its pace to the end. */
+static void peers_of_a_soak(void **state)
+{
+    static const struct {
+        lot_status status;
+        size_t peers;
+    } cases[] = {{LOT_OK, 3}, {LOT_WRONG_RESULT, 3}, {LOT_DEVICE_FAULT, 2}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lot_check_result r;
+        lot_run run;
+
+        synthetic_run_make(&run, 3, 5, 0.02, 1);
+        for (size_t gpu = 0; gpu < 3; gpu++)
+            (void)synthetic_run_append(&run, gpu, "soak", "together", 100);
+        set_status(&run, 2, cases[i].status);
+        check_with(&run, &plain, &r);
+        assert_int_equal(2, r.comparison_count);
+        assert_string_equal("soak", r.comparisons[1].phase);
+        assert_int_equal(cases[i].peers, r.comparisons[1].devices);
+        lot_check_result_free(&r);
+        lot_run_free(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +318,10 @@ int main(void)
         cmocka_unit_test(unfinished_has_no_voice),
         cmocka_unit_test(no_peer_finished),
         cmocka_unit_test(one_repeat),
+        cmocka_unit_test(middle_of_the_others),
+        cmocka_unit_test(noise_of_a_comparison),
+        cmocka_unit_test(own_noise),
+        cmocka_unit_test(peers_of_a_soak),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
