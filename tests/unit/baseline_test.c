@@ -175,6 +175,60 @@ static void a_phase_stands_once(void **state)
         lot_run_free(&days[i]);
 }
 
+/* Gives a run a name of its own. */
+static void name_run(lot_run *run, const char *id)
+{
+    assert_true(lot_field_copy(run->header.run_id, sizeof run->header.run_id, id));
+}
+
+/* Ranks that share a UUID at one time are told apart by their rank at every time. */
+static void ranks_that_share_a_uuid_once(void **state)
+{
+    lot_baseline made;
+    lot_run runs[2];
+
+    (void)state;
+    synthetic_run_make(&runs[0], 2, 5, 0.02, 1);
+    synthetic_run_make(&runs[1], 1, 5, 0.02, 1);
+    name_run(&runs[0], "shared");
+    name_run(&runs[1], "alone");
+    memcpy(runs[0].devices[1].device.uuid, runs[0].devices[0].device.uuid,
+           sizeof runs[0].devices[0].device.uuid);
+    made = baseline_of(runs, 2);
+    assert_int_equal(2, made.device_count);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(i, made.devices[i].head.identity.rank);
+        assert_true(made.devices[i].shares_uuid);
+        assert_int_equal(i == 0 ? 2 : 1, made.devices[i].archives);
+    }
+    lot_baseline_free(&made);
+    for (size_t i = 0; i < 2; i++)
+        lot_run_free(&runs[i]);
+}
+
+/* Rows of a series are those of the archive that has fewest, whichever it is. */
+static void fewest_rows_count(void **state)
+{
+    static const int64_t repeats[][2] = {{5, 9}, {9, 5}};
+
+    (void)state;
+    for (size_t order = 0; order < 2; order++) {
+        lot_baseline made;
+        lot_run runs[2];
+
+        for (size_t i = 0; i < 2; i++)
+            synthetic_run_make(&runs[i], 1, repeats[order][i], 0.02, 0);
+        name_run(&runs[0], "before");
+        name_run(&runs[1], "after");
+        made = baseline_of(runs, 2);
+        assert_int_equal(1, made.devices[0].series_count);
+        assert_int_equal(5, made.devices[0].series[0].rows);
+        lot_baseline_free(&made);
+        for (size_t i = 0; i < 2; i++)
+            lot_run_free(&runs[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +236,8 @@ int main(void)
         cmocka_unit_test(written_and_read),
         cmocka_unit_test(broken_baselines),
         cmocka_unit_test(a_phase_stands_once),
+        cmocka_unit_test(ranks_that_share_a_uuid_once),
+        cmocka_unit_test(fewest_rows_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

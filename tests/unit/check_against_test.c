@@ -158,12 +158,52 @@ static void another_generator(void **state)
     lot_run_free(&run);
 }
 
+/* Of the earlier GPUs around the place of an equal one, the one that is more alike is told. */
+static void the_most_alike_is_told(void **state)
+{
+    static const struct {
+        const char *names[2];
+        int64_t generators[2];
+        const char *said;
+    } cases[] = {
+        {{"AMD", "NVIDIA H200"}, {5, 7}, "no GPU of the earlier archive is equal: generator 5 and 7"},
+        {{"NVIDIA H200", "Other"}, {3, 5}, "no GPU of the earlier archive is equal: generator 5 and 3"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lot_check_options options = plain;
+        lot_observed_run earlier;
+        lot_check_result r;
+        lot_run run, before;
+
+        synthetic_run_make(&run, 1, 5, 0.02, 1);
+        run.devices[0].synthetic_model.generator = 5;
+        synthetic_run_make(&before, 2, 5, 0.02, 1);
+        assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
+        for (size_t k = 0; k < 2; k++) {
+            lot_record_head *head = &before.devices[k];
+
+            head->synthetic_model.generator = cases[i].generators[k];
+            assert_true(lot_field_copy(head->device.name, sizeof head->device.name, cases[i].names[k]));
+        }
+        lot_observed_init(&earlier);
+        synthetic_run_observe(&before, &earlier);
+        options.against = &earlier;
+        check_with(&run, &options, &r);
+        assert_string_equal(cases[i].said, finding_of(&r, 0, LOT_VERDICT_INFORMATION)->text);
+        lot_check_result_free(&r);
+        lot_observed_free(&earlier);
+        lot_run_free(&before);
+        lot_run_free(&run);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_generator),
-        cmocka_unit_test(golden_digest),
-        cmocka_unit_test(expectations),
+        cmocka_unit_test(another_generator),      cmocka_unit_test(the_most_alike_is_told),
+        cmocka_unit_test(golden_digest),          cmocka_unit_test(expectations),
         cmocka_unit_test(simulator_against_real),
     };
 

@@ -258,6 +258,11 @@ static void cost_of_one_rental(void **state)
     assert_int_equal(36000, r.cost.check_milliseconds); /* 12 s each */
     assert_int_equal(1000000, r.cost.lost_millionths);
     lot_check_result_free(&r);
+    lots[1].header.ranks = 3; /* the rank without a record may be one of its own */
+    assert_int_equal(LOT_OK, check_lots(lots, &options, &r, &error));
+    assert_false(r.cost.known);
+    lot_check_result_free(&r);
+    lots[1].header.ranks = 2;
     memcpy(lots[2].devices[0].device.uuid, lots[0].devices[0].device.uuid,
            sizeof lots[0].devices[0].device.uuid);
     assert_int_equal(LOT_OK, check_lots(lots, &options, &r, &error));

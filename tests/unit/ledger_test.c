@@ -62,9 +62,30 @@ static void test_without_uuid_host_and_address_decide(void **state)
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK); /* same address, other hosts */
     strcpy(hellos[1].pci_address, hellos[0].pci_address);
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
+    /* Also where ranks of another host with that address come between the two. */
+    strcpy(hellos[1].host, "node1");
+    strcpy(hellos[2].host, "node0");
+    strcpy(hellos[2].pci_address, hellos[0].pci_address);
+    assert_int_equal(lot_ledger_check(hellos, 3, 0, &error), LOT_SHARED_DEVICE);
+    assert_non_null(strstr(error.text, "rank 0 and rank 2"));
     for (int i = 0; i < 4; i++)
         hellos[i].pci_address[0] = '\0';
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK); /* nothing known, nothing claimed */
+}
+
+static void test_pairs_of_the_fullest_host(void **state)
+{
+    static const int pairs[] = {1, 1, 2, 2}; /* of one rank, two, three and four on a host */
+
+    (void)state;
+    for (int last = 0; last < 4; last++) {
+        lot_hello hellos[4];
+
+        four_ranks(hellos);
+        for (int i = 0; i < 4; i++)
+            hellos[i].local_rank = i <= last ? i : 0;
+        assert_int_equal(lot_ledger_pairs(hellos, 4), pairs[last]);
+    }
 }
 
 static void test_a_cpu_may_be_shared(void **state)
@@ -195,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_distinct_devices_pass),
         cmocka_unit_test(test_one_device_twice_names_both),
         cmocka_unit_test(test_without_uuid_host_and_address_decide),
+        cmocka_unit_test(test_pairs_of_the_fullest_host),
         cmocka_unit_test(test_a_cpu_may_be_shared),
         cmocka_unit_test(test_refusals_come_first_and_name_the_rank),
         cmocka_unit_test(test_run_ids_differ),

@@ -14,6 +14,7 @@ typedef struct scene {
     lot_worker *worker;
     double seconds; /* that the job takes */
     int tells;      /* the job says that it is alive */
+    double pause_seconds;
     atomic_int in_span;
     atomic_int spans;
     int pauses;
@@ -45,7 +46,7 @@ static void on_pause(void *context)
 
     s->pauses++;
     s->disturbed += atomic_load(&s->in_span);
-    lot_clock_sleep(0.03);
+    lot_clock_sleep(s->pause_seconds);
     s->disturbed += atomic_load(&s->in_span) || atomic_load(&s->spans) != before;
 }
 
@@ -66,13 +67,23 @@ static void run(scene *s, lot_watch watch)
 
 static void test_a_pause_lies_between_spans(void **state)
 {
-    scene s = {.seconds = 1.5, .tells = 1};
+    scene s = {.seconds = 1.5, .tells = 1, .pause_seconds = 0.03};
 
     (void)state;
     run(&s, (lot_watch){.limit_seconds = 60, .idle = on_idle, .pause = on_pause});
     assert_in_range(s.pauses, 1, 7); /* at most five a second */
     assert_int_equal(s.disturbed, 0);
     assert_true(s.idles > 0);
+}
+
+/* The time of a pause is the main thread's own: it does not count against the job. */
+static void test_a_pause_longer_than_the_limit(void **state)
+{
+    scene s = {.seconds = 0.5, .tells = 1, .pause_seconds = 0.8};
+
+    (void)state;
+    run(&s, (lot_watch){.limit_seconds = 0.6, .pause = on_pause});
+    assert_true(s.pauses > 0);
 }
 
 static void test_no_pause_where_the_job_does_not_stop_by(void **state)
@@ -164,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pause_lies_between_spans),
+        cmocka_unit_test(test_a_pause_longer_than_the_limit),
         cmocka_unit_test(test_no_pause_where_the_job_does_not_stop_by),
         cmocka_unit_test(test_nobody_wants_a_pause),
         cmocka_unit_test(test_a_worker_is_given_up_once),
