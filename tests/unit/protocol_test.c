@@ -1,373 +1,5 @@
-/* The protocol of one rank over a device made for this test: plain loops, a log of every call, and faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "core/clock.h"
-#include "gpu/digest.h"
-#include "gpu/generator.h"
-#include "measure/protocol.h"
-
-/* ---- the device ---- */
-
-struct lot_plan {
-    lot_linear linear;
-};
-
-static struct {
-    char log[4096]; /* one letter a call */
-    int64_t live_bytes;
-    int64_t peak_bytes;
-    int runs;         /* layers run so far */
-    int fail_run;     /* the run that fails, from 1; 0: none */
-    int flip_run;     /* the run whose first output gets a flipped bit, */
-    int flip_on;      /* and whether it stays so from then on */
-    int nan_run;      /* the run whose first output becomes NaN */
-    int hang_run;     /* the run that never returns */
-    int hang_samples; /* the series comes when it was given up */
-    double device_seconds;
-} fake;
-
-static void note(char letter)
-{
-    const size_t used = strlen(fake.log);
-
-    if (used + 1 < sizeof fake.log)
-        fake.log[used] = letter;
-}
-
-static lot_status fake_open(const lot_device_options *options, lot_device **device, lot_error *error)
-{
-    static int one;
-
-    (void)options, (void)error;
-    *device = (lot_device *)(void *)&one;
-    return LOT_OK;
-}
-
-static void fake_close(lot_device *device)
-{
-    (void)device;
-    note('X');
-}
-
-static lot_status fake_describe(lot_device *device, lot_device_facts *facts, lot_absent *absent,
-                                size_t capacity, size_t *count, lot_error *error)
-{
-    (void)device, (void)absent, (void)capacity, (void)error;
-    strcpy(facts->kind, "fake");
-    facts->memory_bytes = 1 << 20;
-    *count = 0;
-    return LOT_OK;
-}
-
-static lot_status fake_supports(lot_device *device, lot_dtype dtype, lot_math math, lot_error *error)
-{
-    (void)device, (void)dtype, (void)math, (void)error;
-    return LOT_OK;
-}
-
-static lot_status fake_alloc(lot_device *device, int64_t bytes, void **pointer, lot_error *error)
-{
-    int64_t *block = malloc((size_t)bytes + 16);
-
-    (void)device, (void)error;
-    note('a');
-    block[0] = bytes;
-    *pointer = block + 2;
-    fake.live_bytes += bytes;
-    if (fake.live_bytes > fake.peak_bytes)
-        fake.peak_bytes = fake.live_bytes;
-    return LOT_OK;
-}
-
-static void fake_free(lot_device *device, void *pointer)
-{
-    (void)device;
-    if (pointer == NULL)
-        return;
-    note('f');
-    fake.live_bytes -= ((int64_t *)pointer)[-2];
-    free((int64_t *)pointer - 2);
-}
-
-static lot_status fake_download(lot_device *device, void *to, const void *from, int64_t bytes,
-                                lot_error *error)
-{
-    (void)device, (void)error;
-    note('D');
-    memcpy(to, from, (size_t)bytes);
-    return LOT_OK;
-}
-
-static lot_status fake_fill(lot_device *device, void *to, const lot_fill *fill, lot_error *error)
-{
-    float *values = to;
-
-    (void)device, (void)error;
-    note('v');
-    for (int64_t i = 0; i < fill->count; i++)
-        values[i] = lot_value(fill, i);
-    return LOT_OK;
-}
-
-static lot_status fake_plan(lot_device *device, const lot_linear *linear, lot_plan **plan,
-                            lot_plan_facts *facts, lot_error *error)
-{
-    (void)device, (void)error;
-    note('p');
-    *plan = malloc(sizeof **plan);
-    (*plan)->linear = *linear;
-    strcpy(facts->algorithm, "loops");
-    return LOT_OK;
-}
-
-static void fake_plan_free(lot_device *device, lot_plan *plan)
-{
-    (void)device;
-    free(plan);
-}
-
-static lot_status fake_run(lot_device *device, const lot_plan *plan, void *y, const void *x, const void *w,
-                           const void *b, lot_error *error)
-{
-    const lot_linear *l = &plan->linear;
-
-    (void)device;
-    note('R');
-    fake.runs++;
-    if (fake.runs == fake.fail_run)
-        return lot_error_set(error, LOT_DEVICE_FAULT, "fake_run", 700, "the fake device failed at run %d",
-                             fake.runs);
-    while (fake.runs == fake.hang_run)
-        lot_clock_sleep(0.01);
-    for (int64_t r = 0; r < l->rows; r++)
-        for (int64_t o = 0; o < l->out_features; o++) {
-            float sum = ((const float *)b)[o];
-
-            for (int64_t i = 0; i < l->in_features; i++)
-                sum +=
-                    ((const float *)x)[r * l->in_features + i] * ((const float *)w)[o * l->in_features + i];
-            if (l->activation == LOT_GELU_ERF)
-                sum = 0.5f * sum * (1 + erff(sum * 0.70710678f));
-            ((float *)y)[r * l->out_features + o] = sum;
-        }
-    if (fake.runs == fake.flip_run || (fake.flip_on && fake.runs >= fake.flip_run && fake.runs % 2 == 0))
-        ((uint32_t *)y)[0] ^= 1u;
-    if (fake.runs == fake.nan_run)
-        ((float *)y)[0] = NAN;
-    return LOT_OK;
-}
-
-static lot_status fake_digest(lot_device *device, const void *pointer, int64_t bytes, lot_dtype dtype,
-                              uint64_t *digest, int *finite, lot_error *error)
-{
-    (void)device, (void)dtype, (void)error;
-    note('d');
-    *digest = (uint64_t)bytes;
-    *finite = 1;
-    for (int64_t i = 0; i < bytes / 8; i++)
-        *digest += lot_digest_word(((const uint64_t *)pointer)[i], (uint64_t)i);
-    for (int64_t i = 0; i < bytes / 4; i++)
-        *finite &= isfinite(((const float *)pointer)[i]) != 0;
-    return LOT_OK;
-}
-
-static lot_status fake_compare(lot_device *device, const void *a, const void *b, int64_t count,
-                               lot_dtype dtype, int64_t *differing, int64_t *first, lot_error *error)
-{
-    (void)device, (void)dtype, (void)error;
-    *differing = 0;
-    *first = -1;
-    for (int64_t i = count - 1; i >= 0; i--)
-        if (((const uint32_t *)a)[i] != ((const uint32_t *)b)[i]) {
-            ++*differing;
-            *first = i;
-        }
-    return LOT_OK;
-}
-
-/* The series that is still to be handed over. */
-static size_t samples_left;
-static double sample_seconds;
-
-static lot_status fake_samples(lot_device *device, lot_sample *samples, size_t capacity, size_t *count,
-                               lot_error *error)
-{
-    (void)device, (void)error;
-    if (fake.hang_samples)
-        lot_clock_sleep(0.6);
-    *count = samples_left < capacity ? samples_left : capacity;
-    samples_left -= *count;
-    for (size_t i = 0; i < *count; i++)
-        samples[i] = (lot_sample){.seconds = sample_seconds};
-    return LOT_OK;
-}
-
-static lot_status fake_sync(lot_device *device, lot_error *error)
-{
-    (void)device, (void)error;
-    note('s');
-    return LOT_OK;
-}
-
-static lot_status fake_counters(lot_device *device, lot_counters *counters, lot_error *error)
-{
-    (void)device, (void)error;
-    note('c');
-    *counters = (lot_counters){fake.live_bytes, fake.live_bytes, fake.peak_bytes, fake.peak_bytes};
-    return LOT_OK;
-}
-
-static lot_status fake_reset(lot_device *device, lot_error *error)
-{
-    (void)device, (void)error;
-    note('r');
-    fake.peak_bytes = fake.live_bytes;
-    return LOT_OK;
-}
-
-static lot_status fake_timer_start(lot_device *device, lot_error *error)
-{
-    (void)device, (void)error;
-    note('<');
-    return LOT_OK;
-}
-
-static lot_status fake_timer_stop(lot_device *device, lot_error *error)
-{
-    (void)device, (void)error;
-    note('>');
-    return LOT_OK;
-}
-
-static lot_status fake_timer_elapsed(lot_device *device, double *seconds, lot_error *error)
-{
-    (void)device, (void)error;
-    note('=');
-    *seconds = fake.device_seconds;
-    return LOT_OK;
-}
-
-static const lot_device_module module = {
-    .abi = LOT_DEVICE_ABI,
-    .size = sizeof(lot_device_module),
-    .name = "fake",
-    .open = fake_open,
-    .close = fake_close,
-    .describe = fake_describe,
-    .supports = fake_supports,
-    .alloc = fake_alloc,
-    .free = fake_free,
-    .download = fake_download,
-    .build = fake_fill,
-    .fill = fake_fill,
-    .plan = fake_plan,
-    .plan_free = fake_plan_free,
-    .run = fake_run,
-    .digest = fake_digest,
-    .sync = fake_sync,
-    .counters = fake_counters,
-    .reset_peaks = fake_reset,
-    .timer_start = fake_timer_start,
-    .timer_stop = fake_timer_stop,
-    .timer_elapsed = fake_timer_elapsed,
-    .compare = fake_compare,
-    .samples = fake_samples,
-};
-
-/* ---- one rank over it ---- */
-
-static lot_measure_config config;
-static lot_record record;
-static lot_worker *worker;
-static lot_protocol protocol;
-static lot_stop stop;
-static const lot_watch minute = {.limit_seconds = 60};
-static int rows_seen;
-
-static lot_status on_row(void *context, const lot_phase *row, lot_error *error)
-{
-    (void)context, (void)row, (void)error;
-    rows_seen++;
-    return LOT_OK;
-}
-
-static int setup(void **state)
-{
-    lot_error error;
-    lot_open_request request = {.protocol = &protocol, .module = &module, .sharing = 1};
-
-    (void)state;
-    memset(&fake, 0, sizeof fake);
-    fake.device_seconds = 0.5;
-    stop = (lot_stop){.rank = -1};
-    rows_seen = 0;
-    memset(&config, 0, sizeof config);
-    config.batch = 2;
-    config.context = 3;
-    config.width = 4;
-    config.hidden = 8;
-    config.warmup = 2;
-    config.repeats = 3;
-    config.phase_timeout_seconds = 60;
-    lot_record_init(&record);
-    record.head.identity.rank = 0;
-    record.head.identity.size = 1;
-    assert_int_equal(lot_workload_model(&config, &record.head.synthetic_model, &error), LOT_OK);
-    assert_int_equal(lot_worker_start(&worker, &error), LOT_OK);
-    protocol = (lot_protocol){.config = &config,
-                              .record = &record,
-                              .worker = worker,
-                              .stop = &stop,
-                              .row = on_row,
-                              .epoch_seconds = lot_clock_seconds(),
-                              .schedule = "together"};
-    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
-    return 0;
-}
-
-static lot_status run(lot_group group, lot_error *error)
-{
-    lot_group_request request = {.protocol = &protocol, .group = group};
-    const lot_watch watch = {.limit_seconds = config.phase_timeout_seconds};
-
-    return lot_worker_run(worker, lot_protocol_run, &request, &watch, error);
-}
-
-static void run_all(void)
-{
-    lot_error error;
-
-    for (int group = 0; group < LOT_GROUP_COUNT; group++)
-        (void)run((lot_group)group, &error);
-}
-
-static void conclude(void)
-{
-    lot_error error;
-
-    if (!lot_worker_given_up(worker))
-        assert_int_equal(lot_worker_run(worker, lot_protocol_close, &protocol, &minute, &error), LOT_OK);
-    lot_protocol_conclude(&protocol);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    lot_worker_stop(worker);
-    lot_record_free(&record);
-    return 0;
-}
-
-/* ---- tests ---- */
+/* The protocol of one rank: its rows, what is timed, and what becomes of a fault. */
+#include "support/fake_rank.h"
 
 static void test_rows_and_their_numbers(void **state)
 {
@@ -468,6 +100,21 @@ static void test_a_flipped_bit_among_the_warm_up_passes(void **state)
     assert_string_equal(record.head.outcome.status, "wrong-result");
 }
 
+/* A row of several passes: its times are those of all, and it is finite where all were. */
+static void test_a_row_of_two_passes(void **state)
+{
+    (void)state;
+    fake.run_seconds = 0.02;
+    fake.nan_run = 2 * 2; /* the first of the two warm-up passes */
+    run_all();
+    conclude();
+    assert_int_equal(record.phases[3].passes, 2);
+    assert_true(record.phases[3].host_seconds >= 4 * 0.02);
+    assert_int_equal(record.phases[3].finite, 0);
+    assert_int_equal(record.phases[4].finite, 1);
+    assert_int_equal(record.head.verification.nonfinite_passes, 1);
+}
+
 static void test_nan_is_a_wrong_result(void **state)
 {
     (void)state;
@@ -511,44 +158,12 @@ static void test_a_hang_is_given_up(void **state)
     lot_workload_free(&protocol.workload);
 }
 
-/* Rows of phase soak, from the back. */
-static const lot_phase *soak_row(size_t from_last)
-{
-    const lot_phase *row = &record.phases[record.phase_count - 1 - from_last];
-
-    assert_string_equal(row->phase, "soak");
-    return row;
-}
-
-/* From the soak's fourth pass on every output is wrong in one element. In its first row that is found by an
- * output that was right; by the second row all of those are written over, and nothing is left to say it. */
-static void test_a_soak_that_goes_wrong_for_good(void **state)
-{
-    (void)state;
-    config.soak_seconds = 1.5;
-    config.soak_memory = 0.005; /* nine pairs of buffers */
-    fake.flip_run = 2 * (6 + 4);
-    fake.flip_on = 1;
-    run_all();
-    conclude();
-    assert_true(soak_row(1)->passes > 2 * 9);
-    assert_int_equal(soak_row(1)->digests_differing, soak_row(1)->passes - 3);
-    assert_int_equal(soak_row(1)->elements_differing, 1);
-    assert_int_equal(soak_row(1)->first_element_differing, 0);
-    assert_int_equal(soak_row(0)->digests_differing, soak_row(0)->passes);
-    assert_int_equal(soak_row(0)->elements_differing, LOT_NULL_I64);
-    assert_int_equal(soak_row(0)->first_element_differing, LOT_NULL_I64);
-    /* Weights, input, hidden and output, and nine pairs of an input and an output: 96 bytes each. */
-    assert_int_equal(record.head.verification.memory_bytes, 304 + 96 + 192 + 96 + 9 * (96 + 96));
-    assert_int_equal(fake.live_bytes, 0);
-}
-
 static void test_the_series_in_seconds_of_the_rank(void **state)
 {
     (void)state;
     config.telemetry_hz = 10;
-    samples_left = 100;
-    sample_seconds = protocol.epoch_seconds + 2.5;
+    fake.samples_left = 100;
+    fake.sample_seconds = protocol.epoch_seconds + 2.5;
     run_all();
     conclude();
     assert_int_equal(record.sample_count, 100);
@@ -563,7 +178,7 @@ static void test_a_series_that_comes_too_late(void **state)
 
     (void)state;
     config.telemetry_hz = 10;
-    samples_left = 3;
+    fake.samples_left = 3;
     fake.hang_samples = 1;
     run_all();
     assert_int_equal(lot_worker_run(worker, lot_protocol_close, &protocol, &short_of_time, &error),
@@ -602,17 +217,16 @@ static void test_sizes(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_rows_and_their_numbers),
         TEST(test_nothing_but_work_is_timed),
         TEST(test_a_failure_keeps_what_was_measured),
         TEST(test_a_flipped_bit_is_a_wrong_result),
         TEST(test_a_flipped_bit_among_the_warm_up_passes),
+        TEST(test_a_row_of_two_passes),
         TEST(test_nan_is_a_wrong_result),
         TEST(test_a_signal_ends_at_the_next_pass),
         TEST(test_sizes),
-        TEST(test_a_soak_that_goes_wrong_for_good),
         TEST(test_the_series_in_seconds_of_the_rank),
         /* Threads that were given up stay until the end: behind these nothing else may run. */
         TEST(test_a_series_that_comes_too_late),
