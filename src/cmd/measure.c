@@ -62,7 +62,7 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
 {
     char kind[16];
     lot_identity *identity = &m->record.head.identity;
-    lot_open_request request = {.protocol = &m->protocol, .sharing = 1};
+    lot_open_request request = {.protocol = &m->protocol, .ranks = m->launch.local_size, .sharing = 1};
     const lot_bind_rank rank = {.spec = m->config.device,
                                 .local_rank = m->launch.local_rank,
                                 .local_size = m->launch.local_size,

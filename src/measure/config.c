@@ -138,7 +138,7 @@ static const lot_option options[] = {
      .least = 0,
      .most = 4096,
      .offset = AT(threads),
-     .help = "threads of the host device; 0 = the CPUs that the launcher gives the rank"},
+     .help = "threads of the host device, or that build a GPU's weights; 0 = the rank's CPUs"},
     {.name = "--tune",
      .argument = "N",
      .fallback = "0",

@@ -111,15 +111,16 @@ static lot_status describe(lot_protocol *p, lot_error *error)
     return status;
 }
 
-/* Threads of the host device: what was asked for, else the CPUs that the launcher bound the rank to (0: the
- * device counts them), else this rank's part of the CPUs that it shares with the other ranks of its host. */
-static int threads_wanted(const lot_protocol *p, int sharing)
+/* Threads that compute, or that build weights for a GPU: what was asked for, else the CPUs that the launcher
+ * bound the rank to (0: the device counts them), else this rank's part of the CPUs that it shares with the
+ * other ranks of its host, all of which load at the same time. */
+static int threads_wanted(const lot_protocol *p, int ranks)
 {
     const lot_environment *host = &p->record->head.environment;
 
-    if (p->config->threads > 0 || host->cpus_bound < host->cpus_online || sharing <= 1)
+    if (p->config->threads > 0 || host->cpus_bound < host->cpus_online || ranks <= 1)
         return (int)p->config->threads;
-    return host->cpus_bound > sharing ? (int)host->cpus_bound / sharing : 1;
+    return host->cpus_bound > ranks ? (int)host->cpus_bound / ranks : 1;
 }
 
 lot_status lot_protocol_list(void *context, lot_error *error)
@@ -134,7 +135,7 @@ lot_status lot_protocol_open(void *context, lot_error *error)
     const lot_open_request *request = context;
     lot_protocol *p = request->protocol;
     const lot_device_options options = {.ordinal = request->ordinal,
-                                        .threads = threads_wanted(p, request->sharing),
+                                        .threads = threads_wanted(p, request->ranks),
                                         .tune_candidates = (int)p->config->tune,
                                         .telemetry_hz = (int)p->config->telemetry_hz};
     const double began = lot_clock_seconds();

@@ -66,7 +66,8 @@ typedef struct lot_open_request {
     lot_protocol *protocol;
     const lot_device_module *module;
     int ordinal;
-    int sharing; /* ranks on this host that use the same memory; sizes must fit as often */
+    int ranks;   /* on this host */
+    int sharing; /* those of them that use the same memory; sizes must fit as often */
 } lot_open_request;
 
 /* Where the devices of a module are listed to. Both live as long as the worker, which may be given up. */

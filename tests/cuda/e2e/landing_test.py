@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Runs that land: each rank on its own device, what a record holds, and that it says that it was simulated."""
 import json
+import os
+import pathlib
+import tempfile
 import unittest
 
 from simulated import WITHOUT_NVML, environment, gpulot, measure
@@ -53,6 +56,19 @@ class Environment(unittest.TestCase):
                 self.assertEqual((None, "the device did not answer within 1 s: given up", None),
                                  (answer["devices"], answer["devices_reason"], answer["device_driver_version"]))
                 self.assertTrue(answer["host"]["name"] and answer["hdf5_version"])
+
+
+class TwoRanks(unittest.TestCase):
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < os.cpu_count(), "bound to some of the CPUs, as by a launcher")
+    def test_build_with_their_part_of_the_cpus(self):
+        """Both load at the same time: threads of all CPUs in each would take them from one another."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = measure("--width", "512", ranks=2, LOG=f"{folder}/log")
+            self.assertEqual(0, run.status, run.err)
+            calls = [line.split() for line in pathlib.Path(folder, "log").read_text(encoding="utf-8").splitlines()]
+        for rank in ("0", "1"):
+            threads = {words[4] for words in calls if words[2] == rank and words[5] == "cudaMemcpyAsync"}
+            self.assertIn(len(threads), range(1, max(1, os.cpu_count() // 2) + 1), rank)
 
 
 class OneRank(unittest.TestCase):
