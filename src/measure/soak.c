@@ -56,7 +56,8 @@ static lot_status take(soak *s, int64_t count, lot_error *error)
 }
 
 /* Takes what it can get, since somebody else may hold a part of the memory, and puts the same input
- * everywhere. What is queued is done at the end, so that the soak's time does not run meanwhile. */
+ * everywhere. Each fill is waited for: the soak's time must not run meanwhile, and a device that does not
+ * answer is noticed in one fill's time. */
 static lot_status make_pairs(soak *s, lot_error *error)
 {
     const lot_model *model = &s->p->record->head.synthetic_model;
@@ -68,10 +69,10 @@ static lot_status make_pairs(soak *s, lot_error *error)
         status = take(s, count, error);
     for (int64_t i = 0; status == LOT_OK && i < s->count; i++) {
         status = lot_workload_fill(&s->p->workload, s->inputs + i * s->input_stride, error);
+        if (status == LOT_OK)
+            status = s->p->module->sync(s->p->device, error);
         lot_worker_alive(s->p->worker);
     }
-    if (status == LOT_OK)
-        status = s->p->module->sync(s->p->device, error);
     if (status == LOT_OK)
         lot_rows_touched(s->p, s->count * (model->input_bytes + model->output_bytes));
     return status;
