@@ -9,6 +9,7 @@
 #include "measure/bind.h"
 #include "measure/config.h"
 #include "measure/workload.h"
+#include "support/fuzz_text.h"
 
 #define ARGUMENTS_MAX 128
 
@@ -54,7 +55,7 @@ static void use(lot_measure_config *config)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     char *argv[ARGUMENTS_MAX];
     int argc = 0;
     lot_option_table table = {.config_size = sizeof(lot_measure_config)};
@@ -65,9 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     table.rows = lot_measure_options(&table.count);
     if (text == NULL)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     for (char *line = text; line != NULL && argc < ARGUMENTS_MAX;) {
         char *end = strchr(line, '\n');
 

@@ -2,25 +2,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/price_json.h"
 #include "io/protocol_json.h"
+#include "support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     lot_launch_terms terms;
     lot_protocol protocol;
     lot_error error = {0};
 
     if (text == NULL)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (lot_launch_price_read(text, &terms, &error) == LOT_OK &&
         (terms.price.lots < 1 ||
          terms.price.total_price_cents / terms.price.lots != terms.price.lot_price_cents))

@@ -5,20 +5,18 @@
 #include <string.h>
 
 #include "io/tariffs_columns.h"
+#include "support/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     lot_tariffs_columns columns;
     lot_error error = {0};
 
     if (text == NULL)
         return 0;
-    if (size > 0)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (lot_tariffs_map(text, &columns, &error) == LOT_OK) {
         for (size_t i = 0; i < LOT_TARIFFS_COLUMN_COUNT; i++)
             if (strnlen(columns.name[i], LOT_TARIFFS_COLUMN_NAME_SIZE) - 1 >=

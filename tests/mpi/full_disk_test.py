@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from ranks import LIMIT_SECONDS, SMALL, RanksTest, command_apart, environment, main
+from ranks import SMALL, RanksTest, main
 
 
 class FullDisk(RanksTest):
@@ -31,10 +31,9 @@ class FullDisk(RanksTest):
         (self.disk / "ballast").write_bytes(b"x" * (32 << 10))
         first, second = ([*SMALL[:-1], "500", "--spool", folder / "spool", "--output", self.output]
                          for folder in (self.folder, self.disk))
-        run = subprocess.run(command_apart(first, second), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment())
-        self.assertEqual(run.returncode, 1, run.stderr)
-        self.assertIn("1 of 2 ranks failed, among them rank 1", run.stderr)
+        status, lines = self.measure_apart(first, second)
+        self.assertEqual(status, 1, lines)
+        self.assertIn("1 of 2 ranks failed, among them rank 1", "\n".join(lines))
         good, bad = self.records()
         self.assertEqual((good["outcome"]["status"], len(good["phases"])), ("ok", 504))
         self.assertEqual(bad["outcome"]["status"], "io")

@@ -3,7 +3,7 @@ import hashlib
 import os
 import subprocess
 
-from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, command_apart, environment, main
+from ranks import LIMIT_SECONDS, MPIRUN, PROGRAM, SMALL, RanksTest, environment, main
 
 
 class Measured(RanksTest):
@@ -138,25 +138,19 @@ class Refused(RanksTest):
         self.refuse(str(self.folder), *SMALL, output=self.folder)
         self.refuse("/proc/run.h5", *SMALL, output="/proc/run.h5")
 
-    def test_ranks_with_different_arguments(self):
-        apart = command_apart([*SMALL, "--output", self.output], [*SMALL, "--seed", "3", "--output", self.output])
-        run = subprocess.run(apart, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
-                             timeout=LIMIT_SECONDS, env=environment())
-        lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
-        self.assertEqual(run.returncode, 2)
+    def refuse_second(self, words, *arguments):
+        """The same where rank 1 alone has these arguments."""
+        status, lines = self.measure_apart([*SMALL, "--output", self.output], [*arguments, "--output", self.output])
+        self.assertEqual(status, 2, lines)
         self.assertEqual(len(lines), 1, lines)
-        self.assertIn("rank 1 was started with other options than rank 0", lines[0])
+        self.assertIn(words, lines[0])
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_ranks_with_different_arguments(self):
+        self.refuse_second("rank 1 was started with other options than rank 0", *SMALL, "--seed", "3")
+
     def test_a_rank_whose_options_are_wrong_names_itself(self):
-        apart = command_apart([*SMALL, "--output", self.output],
-                              ["--device", "host", "--width", "0", "--output", self.output])
-        run = subprocess.run(apart, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
-                             timeout=LIMIT_SECONDS, env=environment())
-        lines = [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
-        self.assertEqual(run.returncode, 2)
-        self.assertEqual(len(lines), 1, lines)
-        self.assertIn("rank 1: --width: '0'", lines[0])
+        self.refuse_second("rank 1: --width: '0'", "--device", "host", "--width", "0")
 
 
 if __name__ == "__main__":

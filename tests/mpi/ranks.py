@@ -105,11 +105,18 @@ class RanksTest(unittest.TestCase):
             (modules / f"gpulot-{name}.so").symlink_to(f"{folder}/gpulot-{name}.so")
         return str(modules)
 
-    def measure(self, ranks, *arguments, **more):
+    def finish(self, arguments, **more):
         """A run to its end: exit status and stderr. The lines of mpirun itself are left out."""
-        run = subprocess.run(command(ranks, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, encoding="utf-8", timeout=LIMIT_SECONDS, env=environment(**more))
+        run = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             encoding="utf-8", timeout=LIMIT_SECONDS, env=environment(**more))
         return run.returncode, [line for line in run.stderr.splitlines() if line.startswith("gpulot")]
+
+    def measure(self, ranks, *arguments, **more):
+        return self.finish(command(ranks, *arguments), **more)
+
+    def measure_apart(self, first, second):
+        """The same with two ranks that have arguments of their own."""
+        return self.finish(command_apart(first, second))
 
     def alone(self, *arguments, **more):
         """One process without a launcher."""

@@ -29,20 +29,27 @@ static void two_records(lot_record *base, lot_record *other)
     add(base, 2, 0, 1, "40490fdb");
 }
 
+/* What device 3 gave against device 0. */
+static void compare(const lot_record *base, const lot_record *other, lot_check_result *result)
+{
+    lot_error error;
+
+    assert_int_equal(
+        lot_localise_compare((lot_localise_side){0, base}, (lot_localise_side){3, other}, result, &error),
+        LOT_OK);
+}
+
 static void test_element_row_and_bits(void **state)
 {
     lot_record base, other;
     lot_check_result result = {0};
-    lot_error error;
 
     (void)state;
     two_records(&base, &other);
     add(&other, 1, 0, 2, "3f8000003f000000");
     add(&other, 1, 5, 2, "000000000000000f"); /* element 1: four bits */
     add(&other, 2, 0, 1, "40490fda");         /* one bit */
-    assert_int_equal(
-        lot_localise_compare((lot_localise_side){0, &base}, (lot_localise_side){3, &other}, &result, &error),
-        LOT_OK);
+    compare(&base, &other, &result);
     assert_int_equal(result.localised_count, 2);
     assert_int_equal(result.localised[0].device, 3);
     assert_int_equal(result.localised[0].against, 0);
@@ -64,16 +71,13 @@ static void test_equal_and_unlike_traces_say_nothing(void **state)
 {
     lot_record base, other;
     lot_check_result result = {0};
-    lot_error error;
 
     (void)state;
     two_records(&base, &other);
     add(&other, 1, 0, 2, "3f8000003f000000");
     add(&other, 1, 6, 2, "ffffffffffffffff"); /* a row that the other has not */
     add(&other, 2, 0, 1, "4049");             /* another type */
-    assert_int_equal(
-        lot_localise_compare((lot_localise_side){0, &base}, (lot_localise_side){3, &other}, &result, &error),
-        LOT_OK);
+    compare(&base, &other, &result);
     assert_int_equal(result.localised_count, 0);
     lot_record_free(&base);
     lot_record_free(&other);
