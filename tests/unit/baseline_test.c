@@ -1,4 +1,5 @@
 /* Baselines: what several archives know, and the file that keeps it. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -229,6 +230,53 @@ static void fewest_rows_count(void **state)
     }
 }
 
+/* Five repeats of every GPU whose MAD is `step` of their logarithms, three times that for the last GPU. */
+static void scattered(lot_run *run, const char *id, double step)
+{
+    static const double steps[] = {1, -2, 0, 2, -1};
+
+    synthetic_run_make(run, 4, 5, 0.02, 0);
+    name_run(run, id);
+    for (size_t gpu = 0; gpu < 4; gpu++)
+        for (size_t k = 0; k < 5; k++)
+            synthetic_run_warm(run, gpu, k)->device_seconds =
+                0.02 * exp((gpu == 3 ? 3 : 1) * step * steps[k]);
+}
+
+/* Archives whose medians are all the same: what a GPU's own repeats vary by is noise all the same, before and
+ * after, each as wide as pi / 10 of one repeat's variance. */
+static void noise_of_the_repeats(void **state)
+{
+    const double spread = 1.4826 * 1.206 * 0.01; /* of five */
+    lot_baseline before, after;
+    lot_compare_result r;
+    lot_error error;
+    lot_run days[5], now;
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        scattered(&days[i], (const char[]){(char)('a' + (int)i), '\0'}, 0.01);
+    scattered(&now, "now", 0.01);
+    before = baseline_of(days, 5);
+    after = baseline_of(&now, 1);
+    assert_int_equal(LOT_OK, lot_compare(&before, &after, &plain, &r, &error));
+    assert_int_equal(4, r.drift_count);
+    for (size_t i = 0; i < 4; i++) {
+        const double own = r.drifts[i].rank_after == 3 ? 3 * spread : spread;
+        const double half = r.noise_factor * sqrt(2 * own * own * 3.14159265358979 / 10);
+
+        assert_true(fabs(r.drifts[i].slower.low - (1 - exp(half))) < 1e-9);
+        assert_true(fabs(r.drifts[i].slower.high - (1 - exp(-half))) < 1e-9);
+        assert_false(r.drifts[i].beyond_noise);
+    }
+    lot_compare_result_free(&r);
+    lot_baseline_free(&before);
+    lot_baseline_free(&after);
+    for (size_t i = 0; i < 5; i++)
+        lot_run_free(&days[i]);
+    lot_run_free(&now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_phase_stands_once),
         cmocka_unit_test(ranks_that_share_a_uuid_once),
         cmocka_unit_test(fewest_rows_count),
+        cmocka_unit_test(noise_of_the_repeats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,28 +11,40 @@
 
 #include "support/checking.h"
 
-/* Against an earlier archive of `earlier_gpus` GPUs that say `digest`. */
-static void against(lot_run *run, size_t earlier_gpus, const char *digest, const unsigned *verdicts)
+/* An earlier run of so many GPUs that say `digest`. */
+static void make_before(lot_run *before, size_t gpus, const char *digest)
+{
+    synthetic_run_make(before, gpus, 5, 0.02, 1);
+    assert_true(lot_field_copy(before->header.run_id, sizeof before->header.run_id, "earlier"));
+    for (size_t i = 0; i < gpus; i++)
+        set_digest(before, i, digest);
+}
+
+/* Wants these verdicts of the run's ranks against the earlier run; frees both. */
+static void against_run(lot_run *run, lot_run *before, const unsigned *verdicts)
 {
     lot_check_options options = plain;
     lot_observed_run earlier;
     lot_check_result r;
-    lot_run before;
 
-    synthetic_run_make(&before, earlier_gpus, 5, 0.02, 1);
-    assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
-    for (size_t i = 0; i < earlier_gpus; i++)
-        set_digest(&before, i, digest);
     lot_observed_init(&earlier);
-    synthetic_run_observe(&before, &earlier);
+    synthetic_run_observe(before, &earlier);
     options.against = &earlier;
     check_with(run, &options, &r);
     for (size_t i = 0; i < run->device_count; i++)
         assert_int_equal(verdicts[i], verdict_of(&r, (int64_t)i));
     lot_check_result_free(&r);
     lot_observed_free(&earlier);
-    lot_run_free(&before);
+    lot_run_free(before);
     lot_run_free(run);
+}
+
+static void against(lot_run *run, size_t earlier_gpus, const char *digest, const unsigned *verdicts)
+{
+    lot_run before;
+
+    make_before(&before, earlier_gpus, digest);
+    against_run(run, &before, verdicts);
 }
 
 static void golden_digest(void **state)
@@ -58,6 +70,22 @@ static void golden_digest(void **state)
     four(&run);
     against(&run, 1, OTHER,
             (const unsigned[]){BIT(UNDECIDED), BIT(UNDECIDED), BIT(UNDECIDED), BIT(UNDECIDED)});
+}
+
+/* Earlier GPUs that failed their verification, or that disagree among themselves, have no voice. */
+static void earlier_gpus_without_a_voice(void **state)
+{
+    lot_run run, before;
+
+    (void)state;
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    make_before(&before, 2, OTHER);
+    before.devices[0].verification.passed = before.devices[1].verification.passed = 0;
+    against_run(&run, &before, (const unsigned[]){OK});
+    synthetic_run_make(&run, 1, 5, 0.02, 1);
+    make_before(&before, 3, OTHER);
+    set_digest(&before, 1, THIRD);
+    against_run(&run, &before, (const unsigned[]){OK});
 }
 
 static void expectations(void **state)
@@ -135,12 +163,10 @@ static void another_generator(void **state)
 
     (void)state;
     four(&run);
-    synthetic_run_make(&before, 4, 5, 0.02, 1);
-    assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
+    make_before(&before, 4, OTHER);
     for (size_t i = 0; i < 4; i++) {
         run.devices[i].synthetic_model.generator = 2;
         before.devices[i].synthetic_model.generator = 1;
-        set_digest(&before, i, OTHER);
     }
     lot_observed_init(&earlier);
     synthetic_run_observe(&before, &earlier);
@@ -179,8 +205,7 @@ static void the_most_alike_is_told(void **state)
 
         synthetic_run_make(&run, 1, 5, 0.02, 1);
         run.devices[0].synthetic_model.generator = 5;
-        synthetic_run_make(&before, 2, 5, 0.02, 1);
-        assert_true(lot_field_copy(before.header.run_id, sizeof before.header.run_id, "earlier"));
+        make_before(&before, 2, OTHER);
         for (size_t k = 0; k < 2; k++) {
             lot_record_head *head = &before.devices[k];
 
@@ -202,9 +227,9 @@ static void the_most_alike_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_generator),      cmocka_unit_test(the_most_alike_is_told),
-        cmocka_unit_test(golden_digest),          cmocka_unit_test(expectations),
-        cmocka_unit_test(simulator_against_real),
+        cmocka_unit_test(another_generator), cmocka_unit_test(the_most_alike_is_told),
+        cmocka_unit_test(golden_digest),     cmocka_unit_test(earlier_gpus_without_a_voice),
+        cmocka_unit_test(expectations),      cmocka_unit_test(simulator_against_real),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,20 @@ static void bimodal(void **state)
     EXPECT(&run, OK, BIT(UNSTABLE), OK, OK);
 }
 
+/* A cluster is a tenth of the repeats at least: 3 of 30 are one, 2 are outliers. */
+static void outliers_are_no_cluster(void **state)
+{
+    (void)state;
+    for (size_t slow = 2; slow <= 3; slow++) {
+        lot_run run;
+
+        synthetic_run_make(&run, 4, 30, 0.02, 1);
+        for (size_t k = 0; k < slow; k++)
+            synthetic_run_warm(&run, 1, 14 + k)->device_seconds = 0.03;
+        EXPECT(&run, OK, slow == 3 ? BIT(UNSTABLE) : OK, OK, OK);
+    }
+}
+
 /* Alone, a GPU has no group whose noise could tell; its own, which the two clusters make, must not. */
 static void bimodal_alone(void **state)
 {
@@ -151,10 +165,15 @@ static void one_repeat_has_no_interval(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(throttled),       cmocka_unit_test(throttled_by_state),
-        cmocka_unit_test(drifting),        cmocka_unit_test(bimodal),
-        cmocka_unit_test(bimodal_alone),   cmocka_unit_test(soak),
-        cmocka_unit_test(soak_of_one_row), cmocka_unit_test(one_repeat_has_no_interval),
+        cmocka_unit_test(throttled),
+        cmocka_unit_test(throttled_by_state),
+        cmocka_unit_test(drifting),
+        cmocka_unit_test(bimodal),
+        cmocka_unit_test(outliers_are_no_cluster),
+        cmocka_unit_test(bimodal_alone),
+        cmocka_unit_test(soak),
+        cmocka_unit_test(soak_of_one_row),
+        cmocka_unit_test(one_repeat_has_no_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

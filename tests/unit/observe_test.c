@@ -139,6 +139,44 @@ static void rows_of_many_passes(void **state)
     lot_run_free(&run);
 }
 
+/* MADs by hand: of ln t = 0, 2 it is 1, of 0, 1, 5 it is 1, of 0, 1, 3, 10 the distances from 2 are 1, 1,
+ * 2, 8. The factors are those of Croux and Rousseeuw for so many. */
+static void robust_deviation_of_few(void **state)
+{
+    const double two[] = {1, exp(2)};
+    const double three[] = {1, exp(5), exp(1)};
+    const double four[] = {exp(10), 1, exp(1), exp(3)};
+
+    (void)state;
+    near(warm_of(two, 2).timing[LOT_CLOCK_DEVICE].robust_deviation, 1.4826 * 1.196);
+    near(warm_of(three, 3).timing[LOT_CLOCK_DEVICE].robust_deviation, 1.4826 * 1.495);
+    near(warm_of(four, 4).timing[LOT_CLOCK_DEVICE].robust_deviation, 1.4826 * 1.363 * 1.5);
+}
+
+/* 200 repeats of 1 to 200 s become the medians of 128 runs of one or two that follow one another: all of them
+ * count, and the median of two is that of their logarithms. */
+static void many_repeats_are_put_together(void **state)
+{
+    enum { COUNT = 200 };
+    const lot_series *s;
+    lot_observation seen;
+    lot_error error;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 1, COUNT, 1, 0);
+    for (size_t k = 0; k < COUNT; k++)
+        synthetic_run_warm(&run, 0, k)->device_seconds = (double)k + 1;
+    assert_int_equal(LOT_OK, lot_observe(run.phases, COUNT, "0123456789abcdef", true, &seen, &error));
+    s = &seen.series[0];
+    assert_int_equal(128, s->repeat_count[LOT_CLOCK_DEVICE]);
+    near(s->repeats[LOT_CLOCK_DEVICE][0], 1);
+    near(s->repeats[LOT_CLOCK_DEVICE][1], sqrt(2.0 * 3));
+    near(s->repeats[LOT_CLOCK_DEVICE][127], sqrt(199.0 * 200));
+    lot_observation_free(&seen);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +185,8 @@ int main(void)
         cmocka_unit_test(times_that_are_none),
         cmocka_unit_test(which_clock),
         cmocka_unit_test(rows_of_many_passes),
+        cmocka_unit_test(robust_deviation_of_few),
+        cmocka_unit_test(many_repeats_are_put_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
