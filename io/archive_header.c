@@ -95,6 +95,7 @@ lot_status lot_archive_header_read(const char *path, hid_t h5, lot_run *run, lot
         read_header_field(h5, &fields->fields[i], &run->header);
     run->tariff_json = lot_h5_read_text(h5, "tariff_json");
     beyond = lot_fields_beyond(fields, &run->header);
-    return beyond == NULL ? LOT_OK
-                          : lot_archive_damaged(error, path, beyond->name, "is beyond what can be measured");
+    return beyond == NULL
+               ? LOT_OK
+               : lot_archive_damaged(error, path, beyond->name, "is negative or beyond what can be measured");
 }

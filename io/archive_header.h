@@ -16,7 +16,7 @@ bool lot_archive_header_write(hid_t h5, const lot_run_header *header, const char
 lot_status lot_archive_header_check(const char *path, hid_t h5, lot_error *error);
 
 /* Fills run->header and run->tariff_json; what the file lacks is "not measured". LOT_DAMAGED where a time is
- * beyond LOT_QUANTITY_MOST. */
+ * beyond LOT_QUANTITY_MOST or the number of ranks negative. */
 lot_status lot_archive_header_read(const char *path, hid_t h5, lot_run *run, lot_error *error);
 
 #endif

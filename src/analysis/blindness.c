@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/judge.h"
+#include "core/checked.h"
 
 /* With no event in n independent trials, 1 - 0.05^(1/n) bounds its chance with 95 % confidence; 3 / n is
  * above it for every n (J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?",
@@ -18,7 +19,7 @@ static void bound_corruption(lot_case *c)
         for (size_t i = c->group_first[g]; i < c->group_first[g + 1]; i++) {
             const unsigned verdicts = c->result->devices[i].verdicts;
 
-            group->verified_passes += c->result->devices[i].verified_passes;
+            lot_checked_count(&group->verified_passes, c->result->devices[i].verified_passes);
             group->corrupt |= (verdicts & LOT_VERDICT_BIT(LOT_VERDICT_CORRUPT)) != 0;
         }
         group->corruption_bound = !group->corrupt && (double)group->verified_passes > RULE_OF_THREE

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/grown.h"
 
 #define LAYERS 2
@@ -68,7 +69,7 @@ static void compare_row(const lot_trace *base, const lot_trace *other, lot_local
     const size_t digits = base->elements > 0 ? strlen(base->bits) / (size_t)base->elements : 0;
     const int64_t before = found->differing;
 
-    found->compared += base->elements;
+    lot_checked_count(&found->compared, base->elements);
     if (strcmp(base->bits, other->bits) == 0)
         return;
     for (int64_t e = 0; e < base->elements; e++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/grown.h"
 #include "core/stats.h"
 
@@ -124,8 +125,10 @@ static void summarise(double *y, size_t count, lot_timing *timing)
 
 static void add_known(int64_t *sum, int64_t value)
 {
-    if (value != LOT_NULL_I64)
-        *sum = *sum == LOT_NULL_I64 ? value : *sum + value;
+    if (value == LOT_NULL_I64)
+        return;
+    *sum = *sum == LOT_NULL_I64 ? 0 : *sum;
+    lot_checked_count(sum, value);
 }
 
 static void keep_most(int64_t *most, int64_t value)
@@ -206,7 +209,7 @@ static void add_digest(lot_series *s, const lot_phase *row, const char *first_di
         s->elements_differing = row->elements_differing;
         s->first_element_differing = row->first_element_differing;
     }
-    s->digests_differing += differing;
+    lot_checked_count(&s->digests_differing, differing);
     s->nonfinite_rows += row->finite == 0;
 }
 
@@ -215,7 +218,7 @@ static void add_row(lot_series *s, const lot_phase *row, const char *first_diges
     const lot_telemetry *t = &row->telemetry;
 
     s->rows++;
-    s->passes += row->passes > 0 ? row->passes : 0;
+    lot_checked_count(&s->passes, row->passes > 0 ? row->passes : 0);
     s->busy_seconds += busy_seconds(row);
     add_slowdown(s, row);
     add_digest(s, row, first_digest);

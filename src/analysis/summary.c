@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
+
 #define LEVEL 0.95
 
 /* ---- phases ---- */
@@ -31,7 +33,7 @@ static void add_row(lot_phase_summary *group, const lot_phase *row)
 {
     group->rows++;
     if (row->passes > 0)
-        group->passes += row->passes;
+        lot_checked_count(&group->passes, row->passes);
     raise_to(&group->allocated_bytes, row->allocated_end_bytes);
     raise_to(&group->reserved_bytes, row->reserved_end_bytes);
     raise_to(&group->allocated_peak_bytes, row->allocated_peak_bytes);

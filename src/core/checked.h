@@ -27,6 +27,14 @@ static inline bool lot_checked_mul(int64_t a, int64_t b, int64_t *result)
     return true;
 }
 
+/* Adds to a count that comes from a file. A sum that does not fit stays at INT64_MAX: nothing was counted so
+ * far, and what is said of it is as true of the largest number. */
+static inline void lot_checked_count(int64_t *sum, int64_t more)
+{
+    if (!lot_checked_add(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 /* Brings a fraction with numerator from 0 and denominator from 1 to lowest terms. */
 static inline void lot_checked_reduce(int64_t *numerator, int64_t *denominator)
 {

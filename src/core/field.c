@@ -58,11 +58,15 @@ const lot_field *lot_fields_beyond(const lot_fields *fields, const void *record)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const lot_field *field = &fields->fields[i];
+        const char *at = (const char *)record + fields->offset + field->offset;
+        int64_t integer = 0;
         double number = 0;
 
-        if (field->kind == LOT_KIND_F64 && field->unit[0] != '\0')
-            memcpy(&number, (const char *)record + fields->offset + field->offset, sizeof number);
-        if (fabs(number) > LOT_QUANTITY_MOST)
+        if (field->kind == LOT_KIND_I64)
+            memcpy(&integer, at, sizeof integer);
+        else if (field->kind == LOT_KIND_F64 && field->unit[0] != '\0')
+            memcpy(&number, at, sizeof number);
+        if (integer < LOT_NULL_I64 || fabs(number) > LOT_QUANTITY_MOST)
             return field;
     }
     return NULL;

@@ -74,8 +74,9 @@ bool lot_field_is_null(const lot_field *field, const void *record);
 #define LOT_QUANTITY_MOST 1e18
 #define LOT_TIME_LEAST    1e-18
 
-/* The first field with a unit whose number is larger than LOT_QUANTITY_MOST to either side, or infinite; NULL
- * where there is none. `record` is what `fields->offset` counts from. */
+/* The first field that holds what nothing can be: with a unit a number larger than LOT_QUANTITY_MOST to
+ * either side, or infinite; an integer below "not measured". NULL where there is none. `record` is what
+ * `fields->offset` counts from. */
 const lot_field *lot_fields_beyond(const lot_fields *fields, const void *record);
 
 /* The field with that name, or NULL. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checked.h"
 #include "core/grown.h"
 #include "core/stats.h"
 
@@ -194,8 +195,8 @@ void lot_record_count_digests(lot_record *record)
             memcpy(v->digest, row->digest, sizeof v->digest);
             v->passes = v->digests_differing = 0;
         }
-        v->passes += row->passes;
-        v->digests_differing += row->digests_differing;
+        lot_checked_count(&v->passes, row->passes);
+        lot_checked_count(&v->digests_differing, row->digests_differing);
         finite = finite && row->finite == 1;
     }
     if (v->digest[0] != '\0' && finite)
@@ -284,7 +285,7 @@ static const char *phase_fault(const lot_phase *p, int64_t rank, size_t row)
     return NULL;
 }
 
-/* What is larger than anything that can be measured. */
+/* What is larger than anything that can be measured, and what is counted below zero. */
 static lot_status check_quantities(const lot_record *record, lot_error *error)
 {
     const lot_field *field = NULL;
@@ -298,6 +299,9 @@ static lot_status check_quantities(const lot_record *record, lot_error *error)
     }
     if (field == NULL)
         return LOT_OK;
+    if (field->kind == LOT_KIND_I64)
+        return lot_error_set(error, LOT_DAMAGED, "record", 0, "record of rank %lld: %s is negative",
+                             (long long)record->head.identity.rank, field->name);
     return lot_error_set(error, LOT_DAMAGED, "record", 0,
                          "record of rank %lld: %s is beyond what can be measured, %g %s at most",
                          (long long)record->head.identity.rank, field->name, LOT_QUANTITY_MOST, field->unit);

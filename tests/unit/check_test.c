@@ -54,6 +54,22 @@ static void few_passes(void **state)
     }
 }
 
+/* Two GPUs that tell more passes than fit into a sum: the bound is that of the largest, not of a wrapped one.
+ */
+static void too_many_passes(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 2, 5, 0.02, 1);
+    run.devices[0].verification.passes = run.devices[1].verification.passes = INT64_MAX;
+    check_with(&run, &plain, &r);
+    assert_true(r.groups[0].verified_passes == INT64_MAX);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 static void alone(void **state)
 {
     lot_check_result r;
@@ -338,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(healthy),
         cmocka_unit_test(few_passes),
+        cmocka_unit_test(too_many_passes),
         cmocka_unit_test(alone),
         cmocka_unit_test(mixed_rental),
         cmocka_unit_test(another_power_limit),

@@ -203,6 +203,9 @@ static void test_check_finds_each_fault(void **state)
     BAD(record.phases[0].telemetry.power_watts = INFINITY);
     BAD(record.head.device.power_limit_watts = -1e19);
     BAD(record.head.outcome.elapsed_seconds = 1.1e18);
+    BAD(record.phases[0].passes = -2);
+    BAD(record.phases[0].telemetry.ecc_corrected = INT64_MIN);
+    BAD(record.head.verification.passes = -5);
     BAD(record.phases[0].allocated_end_bytes = 201);
     BAD(record.phases[0].allocated_start_bytes = 201);
     BAD(record.phases[0].allocated_peak_bytes = 149);

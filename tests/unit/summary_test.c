@@ -42,6 +42,20 @@ static void test_impossible_times_have_no_rate(void **state)
     }
 }
 
+/* A count that does not fit stays at the largest: 3 x (2^63 - 1) would be 2^63 - 3 modulo 2^64. */
+static void test_counts_do_not_wrap(void **state)
+{
+    const lot_phase most = row("warm_forward", "together", INT64_MAX, 1, 5);
+    const lot_phase rows[] = {most, most, most};
+    lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX];
+    lot_error error = {0};
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(lot_summary_phases(rows, 3, 100, groups, &count, &error), LOT_OK);
+    assert_true(count == 1 && groups[0].passes == INT64_MAX);
+}
+
 static void test_groups(void **state)
 {
     const lot_phase rows[] = {
@@ -151,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_times_have_no_rate),
+        cmocka_unit_test(test_counts_do_not_wrap),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_no_rate_without_work),
         cmocka_unit_test(test_too_many_groups),
