@@ -57,8 +57,7 @@ typedef struct lot_device_list {
 /* How to open. `ordinal` is one of enumerate's. A negative `threads` leaves the number to the module. */
 typedef struct lot_device_options {
     int ordinal;
-    int threads; /* that compute (host), or that build (build); 0 = one per CPU that this process may run on
-                  */
+    int threads; /* that compute (host), or that build (build); 0 = as many as CPUs may be used at one time */
     int tune_candidates; /* algorithms to time in plan; 0 = the library's first choice */
     int telemetry_hz;    /* samples per second of the optional series; 0 = none */
 } lot_device_options;

@@ -1,8 +1,8 @@
 /* Opening and closing a device, its order and time. */
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cpus.h"
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/threads.h"
 
@@ -74,7 +74,7 @@ lot_status lot_cuda_open(const lot_device_options *options, lot_device **device,
     if (made == NULL)
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
     made->options = *options;
-    made->threads = options->threads > 0 ? options->threads : omp_get_num_procs();
+    made->threads = options->threads > 0 ? options->threads : lot_cpus_usable("");
     if (made->threads > LOT_BUILDERS_MOST)
         made->threads = LOT_BUILDERS_MOST;
     status = lot_threads_try(made->threads, error);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/cpus.h"
 #include "gpu/host/host_device.h"
 #include "gpu/host/host_memory.h"
 #include "gpu/host/host_primitive.h"
@@ -114,7 +115,7 @@ static lot_status set_threads(lot_device *device, int wanted, lot_error *error)
     if (wanted > THREADS_MAX)
         return lot_error_set(error, LOT_USAGE, "open", wanted, "%d threads are more than the %d allowed",
                              wanted, THREADS_MAX);
-    device->threads = wanted > 0 ? wanted : device->cpus.count;
+    device->threads = wanted > 0 ? wanted : lot_cpus_usable("");
     if (device->threads > limit)
         device->threads = limit;
     omp_set_num_threads(device->threads);

@@ -3,10 +3,15 @@
 #endif
 #include "core/cpus.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/cgroups.h"
 #include "core/ranges.h"
+#include "core/system_file.h"
 
 /* The system's own mask of as many CPUs. */
 typedef struct system_mask {
@@ -79,4 +84,42 @@ void lot_cpus_print(const lot_cpus *cpus, char *list, size_t size)
     for (int cpu = 0; cpu < LOT_CPUS_MOST; cpu++)
         if (lot_cpus_have(cpus, cpu))
             lot_ranges_add(list, size, cpu);
+}
+
+/* ---- how many at one time ---- */
+
+/* The number at the start of a file; 0 or less where there is none, or no limit: "max", -1. */
+static long long number_in(const char *folder, const char *name, char *line, size_t size)
+{
+    char path[1024];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return lot_system_line(path, line, size) ? strtoll(line, NULL, 10) : 0;
+}
+
+/* Lowers the number to the time that a group gives in each period, in whole CPUs. */
+static void apply_group(const char *folder, int version, void *context)
+{
+    int *usable = context;
+    char line[64];
+    long long time, period;
+
+    if (version == 1) {
+        time = number_in(folder, "cpu.cfs_quota_us", line, sizeof line);
+        period = number_in(folder, "cpu.cfs_period_us", line, sizeof line);
+    } else {
+        time = number_in(folder, "cpu.max", line, sizeof line);
+        period = time > 0 ? strtoll(line + strcspn(line, " "), NULL, 10) : 0;
+    }
+    if (time > 0 && period > 0 && time / period < *usable)
+        *usable = (int)(time / period);
+}
+
+int lot_cpus_usable(const char *root)
+{
+    lot_cpus cpus;
+    int usable = lot_cpus_read(&cpus) ? lot_cpus_count(&cpus) : INT_MAX;
+
+    lot_cgroups_walk(root, "cpu", apply_group, &usable);
+    return usable < 1 || usable == INT_MAX ? 1 : usable;
 }

@@ -19,6 +19,11 @@ bool lot_cpus_read(lot_cpus *cpus);
 /* Lets the calling thread run on these and no others; false with errno where the system refuses. */
 bool lot_cpus_apply(const lot_cpus *cpus);
 
+/* How many of them the calling thread may use at one time: those that it may run on, or fewer where a control
+ * group gives a container no more of their time; 1 at least. `root` is put before every path: "" in use, a
+ * folder of recorded files in tests. */
+int lot_cpus_usable(const char *root);
+
 bool lot_cpus_have(const lot_cpus *cpus, int cpu);
 int lot_cpus_count(const lot_cpus *cpus);
 

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/count.h"
+#include "core/cpus.h"
 #include "measure/host.h"
 #include "measure/numa.h"
 #include "measure/reference.h"
@@ -117,10 +118,12 @@ static lot_status describe(lot_protocol *p, lot_error *error)
 static int threads_wanted(const lot_protocol *p, int ranks)
 {
     const lot_environment *host = &p->record->head.environment;
+    int usable;
 
     if (p->config->threads > 0 || host->cpus_bound < host->cpus_online || ranks <= 1)
         return (int)p->config->threads;
-    return host->cpus_bound > ranks ? (int)host->cpus_bound / ranks : 1;
+    usable = lot_cpus_usable("");
+    return usable > ranks ? usable / ranks : 1;
 }
 
 lot_status lot_protocol_list(void *context, lot_error *error)

@@ -205,23 +205,28 @@ build_alone() {
     flags="$flags -I$root/src -I$root -I$headers -I$blas_headers"
     link="-fopenmp -Wl,--enable-new-dtags -Wl,-rpath,$libraries -Wl,-rpath,$blas_libraries"
     link="$link $cudart $cublaslt -ldl -lpthread -lm"
-    objects=""
+    objects="" core=""
     mkdir -p "$build/alone" || return 2
     build_kernels &
     kernels=$!
     for source in "$root"/gpu/cuda/*.c "$root"/gpu/generate.c "$root"/gpu/threads.c "$root"/src/core/status.c \
-        "$root"/src/core/error.c "$root"/src/core/clock.c "$root"/src/core/field.c "$root"/src/core/utf8.c; do
+        "$root"/src/core/error.c "$root"/src/core/clock.c "$root"/src/core/cpus.c \
+        "$root"/src/core/field.c "$root"/src/core/cgroups.c "$root"/src/core/ranges.c "$root"/src/core/system_file.c \
+        "$root"/src/core/utf8.c; do
         object=$build/alone/$(basename "$source" .c).o
         # shellcheck disable=SC2086 # flags are words
         "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -c "$source" -o "$object" || return 2
-        objects="$objects $object"
+        case $source in
+        */src/core/*) core="$core $object" ;;
+        *) objects="$objects $object" ;;
+        esac
     done
     wait "$kernels" || return 2
     # shellcheck disable=SC2086
-    "${CC:-cc}" -shared -o "$build/alone/gpulot-cuda.so" $objects "$build/alone/kernels.o" \
+    "${CC:-cc}" -shared -o "$build/alone/gpulot-cuda.so" $objects $core "$build/alone/kernels.o" \
         -Wl,--version-script="$root/gpu/cuda/cuda.map" $link || return 2
     # shellcheck disable=SC2086
-    "${CC:-cc}" -std=c17 $flags "$root"/tests/cuda/gpu_driver/*.c "$build/alone/kernels.o" \
+    "${CC:-cc}" -std=c17 $flags "$root"/tests/cuda/gpu_driver/*.c $core "$build/alone/kernels.o" \
         -o "$build/alone/gpu_driver" $link || return 2
     driver=$build/alone/gpu_driver
     module=$build/alone/gpulot-cuda.so

@@ -11,7 +11,7 @@ C = (".c", ".h", ".cu", ".cuh", ".cc")
 
 # Folder, longest first, and which of the project's own headers its files may include.
 DEVICE_NEEDS = ["core/status.h", "core/error.h", "core/field.h", "core/facts.h", "core/checked.h", "core/clock.h",
-                "core/cpus.h", "core/system_file.h", "gpu/device.h", "gpu/digest.h", "gpu/generate.h",
+                "core/cgroups.h", "core/cpus.h", "core/system_file.h", "gpu/device.h", "gpu/digest.h", "gpu/generate.h",
                 "gpu/generator.h", "gpu/threads.h"]
 ALLOWED = [
     ("gpu/host/", ["gpu/host/"] + DEVICE_NEEDS),

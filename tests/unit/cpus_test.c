@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/cpus.h"
+#include "support/recorded.h"
 
 /* Text, the same as it is printed, and how many CPUs. */
 static void test_lists(void **state)
@@ -108,6 +109,45 @@ static void test_this_thread(void **state)
     assert_memory_equal(&now, &all, sizeof all);
 }
 
+/* What a container's groups give of the CPUs' time, in whole CPUs; this machine has one at least. */
+static void test_time_of_a_group(void **state)
+{
+    lot_cpus cpus;
+    int all;
+
+    (void)state;
+    assert_true(lot_cpus_read(&cpus));
+    all = lot_cpus_count(&cpus);
+    assert_int_equal(lot_cpus_usable("/nonexistent"), all);
+    record("/proc/self/cgroup", "0::/pod/container\n");
+    record("/sys/fs/cgroup/pod/container/cpu.max", "max 100000\n");
+    record("/sys/fs/cgroup/pod/cpu.max", "409600000 100000\n");
+    assert_int_equal(lot_cpus_usable(folder), all);
+    record("/sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
+    assert_int_equal(lot_cpus_usable(folder), 1);
+    record("/sys/fs/cgroup/pod/cpu.max", "40000 100000\n"); /* less than one */
+    assert_int_equal(lot_cpus_usable(folder), 1);
+    record("/sys/fs/cgroup/pod/cpu.max", "max 100000\n");
+    record("/sys/fs/cgroup/cpu.max", "100000 50000\n"); /* the container's own group, mounted at the top */
+    assert_int_equal(lot_cpus_usable(folder), all < 2 ? all : 2);
+}
+
+static void test_time_of_a_group_of_version_1(void **state)
+{
+    lot_cpus cpus;
+    int all;
+
+    (void)state;
+    assert_true(lot_cpus_read(&cpus));
+    all = lot_cpus_count(&cpus);
+    record("/proc/self/cgroup", "3:cpuset:/\n2:cpu,cpuacct:/docker/1\n");
+    record("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "-1\n");
+    record("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n");
+    assert_int_equal(lot_cpus_usable(folder), all);
+    record("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "100000\n");
+    assert_int_equal(lot_cpus_usable(folder), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +155,8 @@ int main(void)
         cmocka_unit_test(test_long_list_is_cut_between_numbers),
         cmocka_unit_test(test_keep),
         cmocka_unit_test(test_this_thread),
+        cmocka_unit_test_setup_teardown(test_time_of_a_group, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_time_of_a_group_of_version_1, make_folder, remove_folder),
     };
 
     return cmocka_run_group_tests_name("cpus", tests, NULL, NULL);

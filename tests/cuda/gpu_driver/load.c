@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cpus.h"
 #include "gpu/generator.h"
 
 #define RUNS 5
@@ -38,7 +39,7 @@ static void run_write(check *c, void *context)
     const loading *l = context;
 
     (void)c;
-#pragma omp parallel num_threads(omp_get_num_procs())
+#pragma omp parallel num_threads(lot_cpus_usable(""))
     {
         const int64_t part = l->bytes / omp_get_num_threads();
 
@@ -95,6 +96,6 @@ void measure_load(check *c)
     RUNTIME(cudaFreeHost(pinned));
     c->module->free(c->device, l.device);
     WORKS(c, c->module->sync(c->device, &c->error));
-    for (int threads = 1; threads <= omp_get_num_procs(); threads *= 4)
+    for (int threads = 1; threads <= lot_cpus_usable(""); threads *= 4)
         measure_threads(c, threads, l.bytes);
 }
