@@ -147,6 +147,13 @@ static void the_same_gpu_twice(void **state)
     assert_string_equal("is the GPU of archive 1 rank 1 once more: a GPU of its own was not measured",
                         r.findings[0].text);
     lot_check_result_free(&r);
+    /* The first archive has it, wherever its host stands in the order of names. */
+    assert_true(
+        lot_field_copy(lots[0].devices[1].identity.host, sizeof lots[0].devices[1].identity.host, "node9"));
+    checked_lots(lots, &r);
+    assert_int_equal(BIT(NOT_MEASURED), r.devices[index_of(&r, 2, 0)].verdicts);
+    assert_int_equal(OK, r.devices[index_of(&r, 0, 1)].verdicts);
+    lot_check_result_free(&r);
     /* The reader is told which archive to check where one run goes on from the other. */
     memcpy(lots[2].header.continues_run_id, lots[0].header.run_id, sizeof lots[2].header.continues_run_id);
     checked_lots(lots, &r);

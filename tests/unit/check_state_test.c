@@ -106,6 +106,20 @@ static void zero_repeats(void **state)
     EXPECT(&run, BIT(NOT_MEASURED), BIT(NOT_MEASURED));
 }
 
+/* Nor is a rank measured whose repeats have no usable time, also where nobody knows how many were asked for.
+ */
+static void repeats_without_a_time(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    run.devices[1].synthetic_model.repeats = LOT_NULL_I64;
+    for (size_t k = 0; k < 5; k++)
+        synthetic_run_warm(&run, 1, k)->device_seconds = synthetic_run_warm(&run, 1, k)->host_seconds = NAN;
+    EXPECT(&run, OK, BIT(NOT_MEASURED), OK, OK);
+}
+
 /* A rank that told nothing at all: a spool that recover found empty. */
 static void nothing_known(void **state)
 {
@@ -149,6 +163,7 @@ int main(void)
         cmocka_unit_test(an_outcome_of_another_version),
         cmocka_unit_test(undigested_only_where_true),
         cmocka_unit_test(zero_repeats),
+        cmocka_unit_test(repeats_without_a_time),
         cmocka_unit_test(nothing_known),
         cmocka_unit_test(ranks_without_record),
     };
