@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,17 +14,40 @@
 #include "io/h5.h"
 #include "io/seal.h"
 
+#define SIGNATURE "\x89HDF\r\n\x1a\n"
+
 /* True where the file begins as HDF5, at the start or behind a user block. */
 static bool has_signature(int descriptor)
 {
-    static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
     char read[8];
 
     for (off_t at = 0; at <= 8192; at = at == 0 ? 512 : 2 * at)
         if (pread(descriptor, read, sizeof read, at) == sizeof read &&
-            memcmp(read, signature, sizeof read) == 0)
+            memcmp(read, SIGNATURE, sizeof read) == 0)
             return true;
     return false;
+}
+
+/* Bytes that the file has where it is whole, by its superblock (HDF5 File Format Specification, section
+ * II.A); 0 where that lies elsewhere or has other sizes than this program's. */
+static uint64_t whole_size(int descriptor)
+{
+    unsigned char block[52];
+    size_t at;
+    uint64_t size = 0;
+
+    if (pread(descriptor, block, sizeof block, 0) != (ssize_t)sizeof block ||
+        memcmp(block, SIGNATURE, 8) != 0)
+        return 0;
+    if (block[8] <= 1 && block[13] == 8)
+        at = block[8] == 0 ? 40 : 44;
+    else if (block[8] > 1 && block[8] <= 3 && block[9] == 8)
+        at = 28;
+    else
+        return 0;
+    for (size_t i = 8; i-- > 0;)
+        size = size << 8 | block[at + i];
+    return size;
 }
 
 static lot_status check_seal(int file, const char *path, bool *sealed, lot_error *error)
@@ -55,6 +79,10 @@ static lot_status check_file(const char *path, bool *sealed, lot_error *error)
         status = lot_error_set(error, LOT_INPUT, "open", 0, "%s is not a file", path);
     else if (!has_signature(descriptor))
         status = lot_error_set(error, LOT_SCHEMA, "archive", 0, "%s is not an HDF5 file", path);
+    else if ((uint64_t)info.st_size < whole_size(descriptor))
+        status = lot_error_set(error, LOT_DAMAGED, "archive", 0,
+                               "%s is damaged: its end is missing, it has %lld of %llu bytes", path,
+                               (long long)info.st_size, (unsigned long long)whole_size(descriptor));
     else
         status = check_seal(descriptor, path, sealed, error);
     (void)close(descriptor);
