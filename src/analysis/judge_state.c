@@ -15,23 +15,39 @@ static void missing(lot_case *c, size_t gpu, const char *phase, const char *meas
     lot_finding_say(f, "%s", why);
 }
 
+/* What the outcome of a rank says of its GPU. A signal, a full disk or a host without memory ended the test,
+ * and are no fault of it. */
+static lot_verdict verdict_of(lot_status status)
+{
+    switch (status) {
+    case LOT_LOST:
+        return LOT_VERDICT_LOST;
+    case LOT_INTERRUPTED:
+    case LOT_IO:
+    case LOT_OUTPUT:
+    case LOT_MEMORY:
+        return LOT_VERDICT_NOT_MEASURED;
+    default:
+        return LOT_VERDICT_FAILED;
+    }
+}
+
 static void judge_outcome(lot_case *c, size_t gpu)
 {
     const lot_outcome *outcome = &c->gpus[gpu].head->outcome;
     const lot_status status = lot_status_from_name(outcome->status);
-    const bool lost = status == LOT_LOST;
+    const bool known = strcmp(outcome->status, lot_status_name(status)) == 0;
     lot_finding *f;
 
     /* A wrong result is the business of the judges of results. */
     if (strcmp(outcome->status, lot_status_name(LOT_OK)) == 0 || status == LOT_WRONG_RESULT)
         return;
-    f = lot_case_find(c, gpu, lost ? LOT_VERDICT_LOST : LOT_VERDICT_FAILED, LOT_EVIDENCE_RECORD, "status");
+    f = lot_case_find(c, gpu, verdict_of(status), LOT_EVIDENCE_RECORD, "status");
     lot_finding_place(f, outcome->failed_phase, "");
     lot_finding_say(f, "%s: %.200s", outcome->status,
                     outcome->error_text[0] != '\0' ? outcome->error_text
-                    : strcmp(outcome->status, lot_status_name(status)) == 0
-                        ? lot_status_meaning(status)
-                        : "an outcome that this version does not know");
+                    : known                        ? lot_status_meaning(status)
+                                                   : "an outcome that this version does not know");
 }
 
 /* Every schedule that was measured needs as many timed repeats as were asked for. */

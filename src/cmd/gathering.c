@@ -10,7 +10,8 @@
 #include "io/record_json.h"
 #include "io/spool_read.h"
 
-#define PATIENCE_LEAST 5.0 /* seconds that even the last of many silent ranks gets */
+#define INTERRUPTED_TELLS 1
+#define PATIENCE_LEAST    5.0 /* seconds that even the last of many silent ranks gets */
 
 /* What was seen while the records went by. */
 typedef struct tally {
@@ -27,7 +28,7 @@ typedef struct tally {
 static int tells(const lot_outcome *outcome)
 {
     if (strcmp(outcome->status, lot_status_name(LOT_INTERRUPTED)) == 0)
-        return 1;
+        return INTERRUPTED_TELLS;
     return strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0 ? 3 : 2;
 }
 
@@ -184,9 +185,10 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     if (seen.failed == 0)
         return LOT_OK;
     return lot_error_set(error, seen.lost > 0 ? LOT_LOST : LOT_RANK_FAILED, "measure", seen.failed,
-                         "%d of %s failed, among them rank %lld: %s", seen.failed,
-                         lot_count(gathering->team->facts.size, "rank").text, (long long)seen.named,
-                         seen.named_text);
+                         "%d of %s %s, %srank %lld: %s", seen.failed,
+                         lot_count(gathering->team->facts.size, "rank").text,
+                         seen.named_tells == INTERRUPTED_TELLS ? "ended early" : "failed",
+                         seen.failed > 1 ? "among them " : "", (long long)seen.named, seen.named_text);
 }
 
 lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,

@@ -33,7 +33,7 @@ class FullDisk(RanksTest):
                          for folder in (self.folder, self.disk))
         status, lines = self.measure_apart(first, second)
         self.assertEqual(status, 1, lines)
-        self.assertIn("1 of 2 ranks failed, among them rank 1", "\n".join(lines))
+        self.assertIn("1 of 2 ranks failed, rank 1: ", "\n".join(lines))
         good, bad = self.records()
         self.assertEqual((good["outcome"]["status"], len(good["phases"])), ("ok", 504))
         self.assertEqual(bad["outcome"]["status"], "io")

@@ -61,6 +61,20 @@ class Signals(RanksTest):
         self.assertEqual({r["outcome"]["error_text"] for r in records}, {cause + f" to rank {victim}" if victim else cause})
         return records
 
+    def test_a_signal_accuses_no_device(self):
+        """Neither what the run says nor the verdict calls it failed."""
+        with Started(command(2, *ENDLESS, "--quiet", "--output", self.output)) as run:
+            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14 and self.rows_on_disk(1) > 14)
+            run.process.send_signal(signal.SIGUSR1)
+            self.assertEqual(run.wait(), 1)
+            said = run.text()
+        self.assertIn("2 of 2 ranks ended early, among them rank 0: stopped by signal", said)
+        verdicts = [d["verdicts"] for d in json.loads(self.alone("check", self.output, "--json")[1])["devices"]]
+        self.assertEqual(len(verdicts), 2)
+        for names in verdicts:
+            self.assertIn("not-measured", names)
+            self.assertNotIn("failed", names)
+
     def test_a_signal_to_one_rank_of_four_ends_all(self):
         records = self.stop_one(4, 3, *ENDLESS, when=lambda: all(self.rows_on_disk(rank) > 14 for rank in range(4)))
         for record in records:
@@ -111,7 +125,7 @@ class Killed(RanksTest):
             self.assertLess(time.monotonic() - killed, 30)
             run.wait()
             said = run.text()
-        self.assertIn("among them rank 1", said)
+        self.assertIn("1 of 3 ranks failed, rank 1: ", said)
         records = self.records()
         self.assertEqual([r["outcome"]["status"] for r in records], ["ok", "lost", "ok"])
         # What the run then names makes an archive that lacks nobody's rows.

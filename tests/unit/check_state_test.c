@@ -44,6 +44,21 @@ static bool says(const lot_check_result *r, const char *measure, const char *tex
     return false;
 }
 
+/* What ended the test without a fault of the GPU does not accuse it, nor is it paid for as lost. */
+static void ended_from_outside(void **state)
+{
+    static const lot_status causes[] = {LOT_INTERRUPTED, LOT_IO, LOT_OUTPUT, LOT_MEMORY};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++) {
+        lot_run run;
+
+        four(&run);
+        set_status(&run, 1, causes[i]);
+        EXPECT(&run, OK, BIT(NOT_MEASURED), OK, OK);
+    }
+}
+
 /* An archive of a later version may know more of them. */
 static void an_outcome_of_another_version(void **state)
 {
@@ -160,6 +175,7 @@ int main(void)
         cmocka_unit_test(faults_of_its_own),
         cmocka_unit_test(failed_and_lost),
         cmocka_unit_test(not_measured),
+        cmocka_unit_test(ended_from_outside),
         cmocka_unit_test(an_outcome_of_another_version),
         cmocka_unit_test(undigested_only_where_true),
         cmocka_unit_test(zero_repeats),
