@@ -25,15 +25,16 @@ static struct {
     char log[4096]; /* one letter a call */
     int64_t live_bytes;
     int64_t peak_bytes;
-    int runs;           /* layers run so far */
-    int fail_run;       /* the run that fails, from 1; 0: none */
-    int flip_run;       /* the run whose first output gets a flipped bit, */
-    int flip_on;        /* and whether it stays so from then on */
-    int nan_run;        /* the run whose first output becomes NaN */
-    int hang_run;       /* the run that never returns */
-    int hang_samples;   /* the series comes when it was given up */
-    int known_run;      /* from this run on, outputs are fake_output(); 0: none */
-    double run_seconds; /* that a run takes at least */
+    int runs;                   /* layers run so far */
+    int fail_run;               /* the run that fails, from 1; 0: none */
+    int flip_run;               /* the run whose first output gets a flipped bit, */
+    int flip_on;                /* and whether it stays so from then on */
+    int nan_run;                /* the run whose first output becomes NaN */
+    int hang_run;               /* the run that never returns */
+    int hang_samples;           /* the series comes when it was given up */
+    int known_run;              /* from this run on, outputs are fake_output(); 0: none */
+    void (*on_run)(int number); /* called at the end of every run; NULL: none */
+    double run_seconds;         /* that a run takes at least */
     double device_seconds;
     int64_t bytes_most;  /* what can be allocated at once; 0: no limit */
     size_t samples_left; /* of the series, still to be handed over */
@@ -180,6 +181,8 @@ static inline lot_status fake_run(lot_device *device, const lot_plan *plan, void
         ((uint32_t *)y)[0] ^= 1u;
     if (fake.runs == fake.nan_run)
         ((float *)y)[0] = NAN;
+    if (fake.on_run != NULL)
+        fake.on_run(fake.runs);
     return LOT_OK;
 }
 

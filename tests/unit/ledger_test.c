@@ -183,6 +183,37 @@ static lot_status one_refuses(lot_comm *comm, const char *point, const void *min
     return with_vote(&refusal, all, mine);
 }
 
+static lot_status two_refuse(lot_comm *comm, const char *point, const void *mine, size_t bytes, void *all,
+                             double limit_seconds, lot_error *error)
+{
+    lot_error refusal;
+
+    (void)comm, (void)point, (void)bytes, (void)limit_seconds, (void)error;
+    (void)lot_error_set(&refusal, LOT_USAGE, "options", 0, "refused");
+    lot_comm_vote((lot_vote *)all + 2, 2, &refusal);
+    return with_vote(&refusal, all, mine);
+}
+
+static lot_status all_hear(lot_comm *comm, const char *point, void *data, size_t bytes, double limit_seconds,
+                           lot_error *error)
+{
+    (void)comm, (void)point, (void)data, (void)bytes, (void)limit_seconds, (void)error;
+    return LOT_OK;
+}
+
+/* Of equally bad votes the lowest rank's is told. */
+static void test_the_first_of_equally_bad(void **state)
+{
+    const lot_comm_module module = {.gather = two_refuse, .broadcast = all_hear};
+    const lot_team team = {.module = &module, .facts = {.rank = 0, .size = 3}, .limit_seconds = 5};
+    const lot_error mine = {0};
+    lot_error verdict, error;
+
+    (void)state;
+    assert_int_equal(lot_comm_agree(&team, "start", &mine, &verdict, &error), LOT_OK);
+    assert_string_equal(verdict.text, "rank 1: refused");
+}
+
 static lot_status nobody_answers(lot_comm *comm, const char *point, void *data, size_t bytes,
                                  double limit_seconds, lot_error *error)
 {
@@ -221,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_refusals_come_first_and_name_the_rank),
         cmocka_unit_test(test_run_ids_differ),
         cmocka_unit_test(test_one_process_agrees_with_itself),
+        cmocka_unit_test(test_the_first_of_equally_bad),
         cmocka_unit_test(test_a_rank_that_leaves_before_the_answer),
     };
 

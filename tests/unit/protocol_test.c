@@ -76,6 +76,18 @@ static void test_a_failure_keeps_what_was_measured(void **state)
     assert_int_equal(fake.log[strlen(fake.log) - 1], 'X');
 }
 
+/* A device that failed is not asked for more. */
+static void test_nothing_runs_after_a_failure(void **state)
+{
+    (void)state;
+    fake.fail_run = 2; /* of the cold pass */
+    run_all();
+    assert_int_equal(fake.runs, 2);
+    conclude();
+    assert_int_equal(record.phase_count, 2);
+    assert_string_equal(record.head.outcome.failed_phase, "cold_forward");
+}
+
 static void test_a_flipped_bit_is_a_wrong_result(void **state)
 {
     (void)state;
@@ -137,6 +149,27 @@ static void test_a_signal_ends_at_the_next_pass(void **state)
     assert_int_equal(record.phase_count, 2);
     conclude();
     assert_int_equal(record.head.verification.passed, LOT_NULL_BOOL);
+}
+
+static void stop_in_warmup(int number)
+{
+    if (number == 2 * 2) /* the second layer of the first warm-up pass */
+        stop.signal = 15;
+}
+
+/* The passes that were made are a whole row: what the device holds behind them is read, as at every row's
+ * end. */
+static void test_a_signal_among_the_warm_up_passes(void **state)
+{
+    (void)state;
+    config.warmup = 5;
+    fake.on_run = stop_in_warmup;
+    run_all();
+    conclude();
+    assert_int_equal(record.phase_count, 4);
+    assert_int_equal(record.phases[3].passes, 1);
+    assert_int_equal(record.phases[3].allocated_end_bytes, 304 + 96 + 96); /* weights, input, output */
+    assert_int_equal(fake.live_bytes, 0);
 }
 
 static void test_a_hang_is_given_up(void **state)
@@ -221,11 +254,13 @@ int main(void)
         TEST(test_rows_and_their_numbers),
         TEST(test_nothing_but_work_is_timed),
         TEST(test_a_failure_keeps_what_was_measured),
+        TEST(test_nothing_runs_after_a_failure),
         TEST(test_a_flipped_bit_is_a_wrong_result),
         TEST(test_a_flipped_bit_among_the_warm_up_passes),
         TEST(test_a_row_of_two_passes),
         TEST(test_nan_is_a_wrong_result),
         TEST(test_a_signal_ends_at_the_next_pass),
+        TEST(test_a_signal_among_the_warm_up_passes),
         TEST(test_sizes),
         TEST(test_the_series_in_seconds_of_the_rank),
         /* Threads that were given up stay until the end: behind these nothing else may run. */
