@@ -168,20 +168,40 @@ static void spool_record(lot_measurement *m, const char *json, size_t size)
                   m->team.facts.rank, error.text);
 }
 
-lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error)
+/* Ends the record, at `where` if it was stopped, and puts it on disk: its JSON, NULL where *made says why
+ * not. */
+static char *end_record(lot_measurement *m, const char *where, size_t *size, lot_error *made)
 {
     char *json = NULL;
-    size_t size = 0;
-    lot_error made = {0}, closing = {0};
-    lot_status status;
+    lot_error closing = {0};
 
     if (lot_measurement_close_device(m, &closing) != LOT_OK)
         lot_record_fail(&m->record, "device_close", &closing);
     if (m->ended.status == LOT_INTERRUPTED)
-        lot_record_fail(&m->record, "signal", &m->ended);
+        lot_record_fail(&m->record, where, &m->ended);
     lot_protocol_conclude(&m->protocol);
-    if (lot_record_json_write(&m->record, &json, &size, &made) == LOT_OK)
-        spool_record(m, json, size);
+    if (lot_record_json_write(&m->record, &json, size, made) == LOT_OK)
+        spool_record(m, json, *size);
+    return json;
+}
+
+void lot_keeping_abandon(lot_measurement *m, const lot_error *why)
+{
+    size_t size = 0;
+    lot_error made = {0};
+
+    m->ended = *why;
+    m->ended.status = LOT_INTERRUPTED;
+    free(end_record(m, "meeting", &size, &made));
+}
+
+lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error)
+{
+    size_t size = 0;
+    lot_error made = {0};
+    char *json = end_record(m, "signal", &size, &made);
+    lot_status status;
+
     /* A rank without a record says so: the others wait for it. */
     status = hand_over(m, json, size, error);
     free(json);

@@ -221,6 +221,8 @@ static lot_status measure_together(lot_measurement *m, const lot_error *mine, lo
         if (status == LOT_OK && verdict.status != LOT_OK)
             *error = verdict;
         status = status == LOT_OK ? verdict.status : status;
+    } else if (status == LOT_TIMEOUT) {
+        lot_keeping_abandon(m, error);
     }
     if (m->archived)
         lot_progress_archived(&m->progress, m->config.output);

@@ -68,6 +68,9 @@ lot_status lot_keeping_row(void *context, const lot_phase *row, lot_error *error
  * run as a whole. */
 lot_status lot_keeping_conclude(lot_measurement *m, lot_error *error);
 
+/* Ends the record of a rank that has nobody to bring it to, as *why says: on disk alone, as interrupted. */
+void lot_keeping_abandon(lot_measurement *m, const lot_error *why);
+
 /* Removes the rank's progress on disk, and its folder where this run made it and it is empty. */
 void lot_keeping_discard(lot_measurement *m);
 

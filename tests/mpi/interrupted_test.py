@@ -114,6 +114,9 @@ class Killed(RanksTest):
             said = run.text()
         [spool] = self.spools()
         self.assertEqual(said.count(f"gpulot recover {spool} --output {self.output}"), 1, said)
+        # The others ended since it was gone: nothing is lost of them.
+        self.assertEqual(self.alone("recover", spool, "--output", self.output)[0], 1)
+        self.assertEqual([r["outcome"]["status"] for r in self.records()], ["lost", "interrupted", "interrupted"])
 
     def test_the_others_go_on_where_the_launcher_lets_them(self):
         """They make the archive by themselves."""
