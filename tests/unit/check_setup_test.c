@@ -147,13 +147,33 @@ static void nothing_to_say_of_nodes(void **state)
     EXPECT(&run, OK, OK, OK, OK);
 }
 
+/* A link that is fast while weights are loaded and slow when passes run is what passes run over. */
+static void pcie_of_the_passes_alone(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    for (size_t gpu = 0; gpu < 4; gpu++) {
+        size_t count;
+        lot_phase *rows = synthetic_run_rows(&run, gpu, &count);
+
+        for (size_t k = 0; k < count; k++)
+            rows[k].telemetry.pcie_generation =
+                gpu == 2 && strcmp(rows[k].phase, "model_load") != 0 && strcmp(rows[k].phase, "inputs") != 0
+                    ? 3
+                    : 5;
+    }
+    EXPECT(&run, OK, OK, BIT(MISCONFIGURED), OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_driver),          cmocka_unit_test(no_majority),
-        cmocka_unit_test(pcie_under_load),         cmocka_unit_test(power_limit),
-        cmocka_unit_test(far_from_its_gpu),        cmocka_unit_test(unbound_is_no_fault),
-        cmocka_unit_test(nothing_to_say_of_nodes),
+        cmocka_unit_test(another_driver),      cmocka_unit_test(no_majority),
+        cmocka_unit_test(pcie_under_load),     cmocka_unit_test(pcie_of_the_passes_alone),
+        cmocka_unit_test(power_limit),         cmocka_unit_test(far_from_its_gpu),
+        cmocka_unit_test(unbound_is_no_fault), cmocka_unit_test(nothing_to_say_of_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

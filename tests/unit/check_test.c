@@ -349,6 +349,23 @@ static void renumbering_changes_only_numbers(void **state)
     lot_run_free(&run);
 }
 
+/* A recovered run tells no time of its own: it took at least what its longest rank did. */
+static void elapsed_of_a_recovered_run(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    four(&run);
+    run.header.elapsed_seconds = NAN;
+    for (size_t i = 0; i < 4; i++)
+        run.devices[i].outcome.elapsed_seconds = i == 1 ? 42 : i == 2 ? NAN : 30;
+    check_with(&run, &plain, &r);
+    assert_true(r.elapsed_seconds == 42);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +376,7 @@ int main(void)
         cmocka_unit_test(mixed_rental),
         cmocka_unit_test(another_power_limit),
         cmocka_unit_test(cost),
+        cmocka_unit_test(elapsed_of_a_recovered_run),
         cmocka_unit_test(precisions),
         cmocka_unit_test(more_ranks_than_mpi_has),
         cmocka_unit_test(scaling_changes_no_verdict),
