@@ -56,6 +56,21 @@ static void test_counts_do_not_wrap(void **state)
     assert_true(count == 1 && groups[0].passes == INT64_MAX);
 }
 
+/* A row that does not tell its passes adds none, and nothing is known of one pass of it. */
+static void test_unknown_passes_are_none(void **state)
+{
+    const lot_phase rows[] = {row("warm_forward", "together", 2, 3.0, 5),
+                              row("warm_forward", "together", LOT_NULL_I64, 9.0, 5)};
+    lot_phase_summary groups[LOT_SUMMARY_GROUPS_MAX];
+    lot_error error = {0};
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(lot_summary_phases(rows, 2, 100, groups, &count, &error), LOT_OK);
+    assert_true(count == 1 && groups[0].rows == 2 && groups[0].passes == 2);
+    assert_true(groups[0].host_pass.median == 1.5);
+}
+
 static void test_groups(void **state)
 {
     const lot_phase rows[] = {
@@ -166,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_impossible_times_have_no_rate),
         cmocka_unit_test(test_counts_do_not_wrap),
+        cmocka_unit_test(test_unknown_passes_are_none),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_no_rate_without_work),
         cmocka_unit_test(test_too_many_groups),
