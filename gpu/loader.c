@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* realpath */
 #include "gpu/loader.h"
 
 #include <dlfcn.h>
