@@ -104,6 +104,11 @@ class OneFault(unittest.TestCase):
         self.assertEqual("device_close", run.records[0]["outcome"]["failed_phase"])
         self.assertEqual(3, run.records[0]["outcome"]["warm_rows"])
 
+    def test_a_device_that_holds_a_context_and_no_more(self):
+        run = measure(device="cuda:0", devices=1, MEM="256M")
+        self.assertEqual((1, "device-memory"), (run.status, run.outcome(0)), run.err)
+        self.assertIn(" 0 of the device's 268435456 bytes are free", run.records[0]["outcome"]["error_text"])
+
     def test_busy(self):
         run = measure(ranks=2, faults="busy:rank=1")
         self.assertEqual(2, run.status, run.err)

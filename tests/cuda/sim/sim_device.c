@@ -103,12 +103,14 @@ cudaError_t cudaDeviceSynchronize(void)
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
     sim_device *device;
+    uint64_t used;
     const cudaError_t error = sim_enter(__func__, &device);
 
     if (error != cudaSuccess)
         return sim_leave(error);
     *total = sim_config_memory(device->unit);
-    *free_bytes = *total - sim_device_used_bytes(device);
+    used = sim_device_used_bytes(device);
+    *free_bytes = used < *total ? *total - used : 0; /* a context may be all that a small device holds */
     return sim_leave(cudaSuccess);
 }
 
