@@ -102,7 +102,7 @@ class Killed(RanksTest):
 
     def three_that_outlive_one_another(self):
         """mpirun --enable-recovery leaves the others alive."""
-        short = [*ENDLESS[:-4], "--soak", "3s", "--memory", "1%"]
+        short = [*ENDLESS[:-4], "--soak", "8s", "--memory", "1%"] # long enough to be met on a busy machine
         mpirun, *rest = command(3, *short, "--quiet", "--output", self.output)
         return Started([mpirun, "--enable-recovery", *rest])
 
