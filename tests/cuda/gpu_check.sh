@@ -497,6 +497,9 @@ else
         exit 2
     fi
 fi
+exec 3>&1 4>&2
+: > "$build/results.tsv"
+trap stopped HUP INT TERM
 {
     source=$(git -C "$root" describe --always --dirty 2> /dev/null) || source=unknown
     echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
@@ -506,9 +509,7 @@ fi
     else
         echo "# $(nproc) CPUs, built elsewhere"
     fi
-} > "$build/results.tsv"
-exec 3>&1 4>&2
-trap stopped HUP INT TERM
+} >> "$build/results.tsv"
 if [ -n "$driver" ]; then
     check_module
     check_pytorch
