@@ -16,6 +16,7 @@ enum { SW_POWER_CAP, SW_THERMAL, HW_THERMAL, HW_POWER_BRAKE, SYNC_BOOST, THROTTL
 enum { ENERGY = THROTTLES, ECC_CORRECTED, ECC_UNCORRECTED, CUMULATIVE };
 
 typedef struct lot_cumulative {
+    double seconds;             /* when they were read, by lot_clock_seconds; NaN: they were not */
     uint64_t value[CUMULATIVE]; /* LOT_UNKNOWN where NVML has none */
 } lot_cumulative;
 

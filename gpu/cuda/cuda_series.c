@@ -27,6 +27,7 @@ static void merge(lot_telemetry *later, const lot_telemetry *earlier)
         known_sum(later->throttle_sync_boost_nanoseconds, earlier->throttle_sync_boost_nanoseconds);
     later->ecc_corrected = known_sum(later->ecc_corrected, earlier->ecc_corrected);
     later->ecc_uncorrected = known_sum(later->ecc_uncorrected, earlier->ecc_uncorrected);
+    later->interval_seconds += earlier->interval_seconds;
     later->energy_joules += earlier->energy_joules; /* NaN where one is not known */
     if (later->clock_event_bits >= 0 && earlier->clock_event_bits >= 0)
         later->clock_event_bits |= earlier->clock_event_bits;

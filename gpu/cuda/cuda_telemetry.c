@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/cuda_sensors.h"
 
@@ -166,6 +167,7 @@ void lot_sensors_read_cumulative(const lot_sensors *sensors, lot_cumulative *rea
                            result);
     }
     read_throttles(sensors, read, absences);
+    read->seconds = lot_clock_seconds();
 }
 
 /* The growth from `begin` to `end`; a counter that was reset in between is not known. */
@@ -181,6 +183,7 @@ void lot_sensors_store_growth(const lot_cumulative *begin, const lot_cumulative 
 {
     const int64_t millijoules = growth(begin, end, ENERGY);
 
+    telemetry->interval_seconds = end->seconds - begin->seconds;
     telemetry->throttle_sw_power_cap_nanoseconds = growth(begin, end, SW_POWER_CAP);
     telemetry->throttle_sw_thermal_nanoseconds = growth(begin, end, SW_THERMAL);
     telemetry->throttle_hw_thermal_nanoseconds = growth(begin, end, HW_THERMAL);
@@ -272,6 +275,7 @@ lot_status lot_sensors_open(const lot_device_facts *identity, lot_sensors **sens
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "the host is out of memory");
     for (int i = 0; i < CUMULATIVE; i++)
         made->begun.value[i] = LOT_UNKNOWN;
+    made->begun.seconds = (double)NAN;
     *sensors = made;
     made->nvml = lot_nvml_open(made->why_absent, sizeof made->why_absent);
     if (made->nvml == NULL)

@@ -133,7 +133,8 @@ static void judge_reason(lot_case *c, size_t gpu, const lot_series *s, lot_slowd
     };
     const bool counted = !isnan(s->slowdown_seconds[reason]);
     const double seconds = counted ? s->slowdown_seconds[reason] : s->slowdown_sampled[reason];
-    const double share = seconds > s->busy_seconds ? 1 : seconds / s->busy_seconds; /* NaN stays NaN */
+    const double whole = counted ? s->counted_seconds : s->busy_seconds;
+    const double share = seconds > whole ? 1 : seconds / whole; /* NaN stays NaN */
     const bool fault = reason != LOT_SLOWDOWN_sw_power_cap;
     lot_finding *f;
 

@@ -150,12 +150,21 @@ static void open_series(lot_series *s, const lot_phase *row)
     s->elements_differing = s->first_element_differing = LOT_NULL_I64;
 }
 
-/* How long the device was at work in a row: what its counters of slowed time are a share of. */
+/* How long the device was at work in a row. */
 static double busy_seconds(const lot_phase *row)
 {
     if (isfinite(row->device_seconds) && row->device_seconds > 0)
         return row->device_seconds;
     return isfinite(row->host_seconds) && row->host_seconds > 0 ? row->host_seconds : 0;
+}
+
+/* What the counters of slowed time are a share of. Between several passes of a row the outputs are checked on
+ * the device, and the counters go on; a single pass is checked after their last reading. */
+static double counted_seconds(const lot_phase *row)
+{
+    const double interval = row->telemetry.interval_seconds, busy = busy_seconds(row);
+
+    return row->passes > 1 && interval > busy ? interval : busy;
 }
 
 static void add_seconds(double *sum, double seconds)
@@ -220,6 +229,7 @@ static void add_row(lot_series *s, const lot_phase *row, const char *first_diges
     s->rows++;
     lot_checked_count(&s->passes, row->passes > 0 ? row->passes : 0);
     s->busy_seconds += busy_seconds(row);
+    s->counted_seconds += counted_seconds(row);
     add_slowdown(s, row);
     add_digest(s, row, first_digest);
     keep_most(&s->pcie_generation, t->pcie_generation);

@@ -48,7 +48,8 @@ typedef struct lot_series {
     int64_t rows;
     int64_t passes;
     lot_timing timing[LOT_CLOCK_COUNT];
-    double busy_seconds; /* sum over the rows, on the device's clock where a row has it */
+    double busy_seconds;    /* sum over the rows, on the device's clock where a row has it */
+    double counted_seconds; /* likewise, with the checks between the passes of a row: the counters run on */
     double slowdown_seconds[LOT_SLOWDOWN_COUNT]; /* by the device's counters; NaN where it has none */
     double slowdown_sampled[LOT_SLOWDOWN_COUNT]; /* of the rows that ended with the reason's bit set */
     int64_t pcie_generation;                     /* highest seen */

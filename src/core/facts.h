@@ -90,6 +90,8 @@ typedef struct lot_counters {
     X(F64, temperature_celsius, 0, "Cel", "GPU temperature")                                                 \
     X(F64, memory_temperature_celsius, 0, "Cel", "memory temperature")                                       \
     X(F64, power_watts, 0, "W", "power of the GPU; a one-second average on most models")                     \
+    X(F64, interval_seconds, 0, "s",                                                                         \
+      "time between the counters' two readings, of the row or since the sample before")                      \
     X(F64, energy_joules, 0, "J", "energy over the row, or since the sample before")                         \
     X(I64, throttle_sw_power_cap_nanoseconds, 0, "ns",                                                       \
       "time under the software power cap, over the row or since the sample before")                          \

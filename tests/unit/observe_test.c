@@ -120,6 +120,7 @@ static void rows_of_many_passes(void **state)
     for (size_t k = 0; k < 2; k++) {
         run.phases[k].passes = 4;
         run.phases[k].telemetry.throttle_hw_thermal_nanoseconds = 500000000;
+        run.phases[k].telemetry.interval_seconds = k == 0 ? 10 : NAN;
         run.phases[k].telemetry.clock_event_bits = k == 0 ? 0x88 : 0x08;
         run.phases[k].telemetry.sm_clock_mhz = k == 0 ? 1000 : 1500;
     }
@@ -128,6 +129,8 @@ static void rows_of_many_passes(void **state)
     s = &seen.series[0];
     assert_int_equal(8, s->passes);
     near(s->timing[LOT_CLOCK_DEVICE].median_seconds, 2);
+    near(s->busy_seconds, 16);
+    near(s->counted_seconds, 10 + 8);
     near(s->slowdown_seconds[LOT_SLOWDOWN_hw_thermal], 1);
     assert_true(isnan(s->slowdown_seconds[LOT_SLOWDOWN_sw_thermal]));
     near(s->slowdown_sampled[LOT_SLOWDOWN_hw_power_brake], 8);

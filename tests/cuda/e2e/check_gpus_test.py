@@ -44,6 +44,19 @@ class OneOfFour(unittest.TestCase):
         finding = self.expect("throttle:reason=hw-thermal,share=0.2,rank=2", 2, "throttled")
         self.assertEqual("hw_thermal", finding["measure"])
 
+    def test_no_phase_is_throttled_longer_than_injected(self):
+        """A soak of a small network checks outputs for longer than it makes them, and the counters go on meanwhile."""
+        found = {}
+
+        def look(run):
+            found.update(json.loads(gpulot("check", run.archive, "--json").stdout))
+
+        measure("--repeats", 3, "--soak", "1s", "--memory", "1%", device="cuda:0", devices=1,
+                faults="throttle:reason=hw-thermal,share=0.3", keep=look)
+        shares = {f["phase"]: f["number"] for f in found["findings"] if f["measure"] == "hw_thermal"}
+        self.assertIn("warm_forward", shares)
+        self.assertLess(max(shares.values()), 0.31, shares)
+
     def test_another_driver(self):
         finding = self.expect("nvml-version:text=123.45,rank=3", 3, "misconfigured")
         self.assertEqual("driver_version", finding["measure"])

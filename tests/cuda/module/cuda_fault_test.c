@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/clock.h"
+
 typedef struct scenario {
     const char *name;
     void (*check)(fixture *f, const char *argument);
@@ -367,12 +369,18 @@ static void slice_is_known_without_nvml(fixture *f, const char *argument)
 static void throttling_is_counted(fixture *f, const char *argument)
 {
     lot_telemetry telemetry;
+    double outer, inner;
 
     (void)argument;
     fixture_open(f, 0, 0);
+    outer = lot_clock_seconds();
     WORKS(f, f->module->telemetry_begin(f->device, &f->error));
+    inner = lot_clock_seconds();
     WORKS(f, work(f));
+    inner = lot_clock_seconds() - inner;
     WORKS(f, f->module->telemetry_end(f->device, &telemetry, &f->error));
+    outer = lot_clock_seconds() - outer;
+    assert_true(telemetry.interval_seconds >= inner && telemetry.interval_seconds <= outer);
     assert_true(telemetry.throttle_hw_thermal_nanoseconds > 0);
     assert_int_equal(telemetry.throttle_sw_power_cap_nanoseconds, 0);
 }

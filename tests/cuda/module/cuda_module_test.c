@@ -259,7 +259,8 @@ static void test_telemetry_of_a_row(void **state)
     lot_telemetry telemetry;
 
     WORKS(f, f->module->telemetry_end(f->device, &telemetry, &f->error));
-    assert_true(isnan(telemetry.energy_joules)); /* no begin, no difference */
+    assert_true(isnan(telemetry.energy_joules) &&
+                isnan(telemetry.interval_seconds)); /* no begin, no difference */
     assert_int_equal(telemetry.throttle_hw_thermal_nanoseconds, -1);
     WORKS(f, f->module->telemetry_begin(f->device, &f->error));
     WORKS(f, f->module->telemetry_end(f->device, &telemetry, &f->error));

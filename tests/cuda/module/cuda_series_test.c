@@ -19,13 +19,15 @@ static lot_series make(void)
     return series;
 }
 
-/* Sample i at second i: one joule and three nanoseconds each, one clock event in sample 1000 alone. */
+/* Sample i at second i: one second, one joule and three nanoseconds each, one clock event in sample 1000
+ * alone. */
 static void fill(lot_series *series, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         lot_sample sample = {.seconds = (double)i};
 
         lot_telemetry_clear(&sample.telemetry);
+        sample.telemetry.interval_seconds = 1.0;
         sample.telemetry.energy_joules = 1.0;
         sample.telemetry.throttle_hw_thermal_nanoseconds = 3;
         sample.telemetry.temperature_celsius = (double)i;
@@ -43,7 +45,7 @@ static void test_a_full_series_is_thinned(void **state)
     (void)state;
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         lot_series series = make();
-        double joules = 0, before = -1;
+        double seconds = 0, joules = 0, before = -1;
         int64_t nanoseconds = 0, bits = 0;
 
         fill(&series, counts[c]);
@@ -57,12 +59,14 @@ static void test_a_full_series_is_thinned(void **state)
                         one->seconds); /* a reading is its own sample's */
             assert_true(isnan(one->telemetry.power_watts) && one->telemetry.ecc_corrected == -1);
             before = one->seconds;
+            seconds += one->telemetry.interval_seconds;
             joules += one->telemetry.energy_joules;
             nanoseconds += one->telemetry.throttle_hw_thermal_nanoseconds;
             bits |= one->telemetry.clock_event_bits;
         }
         assert_true(before == (double)(counts[c] - 1)); /* to its end */
-        assert_true(joules == (double)counts[c] && nanoseconds == 3 * counts[c] && bits == 0x41);
+        assert_true(seconds == (double)counts[c] && joules == seconds && nanoseconds == 3 * counts[c] &&
+                    bits == 0x41);
         free(series.samples);
     }
 }
