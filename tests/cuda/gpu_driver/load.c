@@ -14,6 +14,7 @@ typedef struct loading {
     void *device;
     char *host; /* page-locked */
     int64_t bytes;
+    int threads; /* as many as the module builds with, whatever OMP_NUM_THREADS says */
     lot_fill fill;
 } loading;
 
@@ -32,14 +33,13 @@ static void run_upload(check *c, void *context)
     WORKS(c, c->module->upload(c->device, l->device, l->host, l->bytes, &c->error));
 }
 
-/* As many threads as the module builds with, whatever OMP_NUM_THREADS says, write a part of the host's memory
- * each. */
+/* Every thread writes its part of the host's memory. */
 static void run_write(check *c, void *context)
 {
     const loading *l = context;
 
     (void)c;
-#pragma omp parallel num_threads(lot_cpus_usable(""))
+#pragma omp parallel num_threads(l->threads)
     {
         const int64_t part = l->bytes / omp_get_num_threads();
 
@@ -71,7 +71,7 @@ static void measure_threads(check *c, int threads, int64_t bytes)
 
 void measure_load(check *c)
 {
-    loading l = {.bytes = c->small ? 1 << 20 : 1 << 30};
+    loading l = {.bytes = c->small ? 1 << 20 : 1 << 30, .threads = lot_cpus_usable("")};
     void *pinned = NULL;
     double build, link, memory;
 
@@ -96,6 +96,6 @@ void measure_load(check *c)
     RUNTIME(cudaFreeHost(pinned));
     c->module->free(c->device, l.device);
     WORKS(c, c->module->sync(c->device, &c->error));
-    for (int threads = 1; threads <= lot_cpus_usable(""); threads *= 4)
+    for (int threads = 1; threads <= l.threads; threads *= 4)
         measure_threads(c, threads, l.bytes);
 }
