@@ -12,7 +12,7 @@ static unsigned blocks_for(int64_t work, int64_t each, int64_t most)
 }
 
 #define GRID_MOST   0x7FFFFFFF
-#define SPREAD_MOST 512 /* blocks that stand side by side on a GPU of 64 multiprocessors or more */
+#define SPREAD_MOST 512 /* blocks; 86 multiprocessors take them at once, six each by their registers */
 
 typedef void (*fill_kernel)(void *, uint64_t, uint32_t, float, int64_t, int64_t);
 typedef void (*gelu_kernel)(void *, int64_t);

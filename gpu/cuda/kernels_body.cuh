@@ -324,11 +324,11 @@ template <typename T> __device__ static inline void lot_gelu_body(void *values, 
     const int lanes = 4 * T::in_word;
     const int64_t vectors = count / lanes;
     const int64_t tile = (int64_t)blockIdx.x * LOT_TILE, base = tile + threadIdx.x;
-    const int64_t threads = (int64_t)gridDim.x * LOT_BLOCK;
+    const bool spread = (int64_t)gridDim.x * LOT_BLOCK >= vectors;
     uint4 *at = (uint4 *)values;
     typename T::element *one = (typename T::element *)values;
 
-    if (threads < vectors && tile + LOT_TILE <= vectors) {
+    if (!spread && tile + LOT_TILE <= vectors) {
         uint4 loaded[LOT_UNROLL];
 
 #pragma unroll
@@ -338,9 +338,8 @@ template <typename T> __device__ static inline void lot_gelu_body(void *values, 
         for (int i = 0; i < LOT_UNROLL; i++)
             at[base + i * LOT_BLOCK] = lot_gelu_vector<T>(loaded[i]);
     } else {
-        const bool spread = threads >= vectors;
         const int64_t first = spread ? (int64_t)blockIdx.x * LOT_BLOCK + threadIdx.x : base;
-        const int64_t step = spread ? threads : LOT_BLOCK;
+        const int64_t step = spread ? vectors : LOT_BLOCK;
 
 #pragma unroll 1
         for (int64_t i = first; i < vectors; i += step)
