@@ -84,9 +84,8 @@ static void print_passes(const lot_checked_group *group, size_t number)
     else if (group->corrupt)
         printf("group %zu: %s verified, not without a fault\n", number, passes.text);
     else if (isnan(group->corruption_bound))
-        printf("group %zu: %s verified without a mismatch: too few to say how many passes are wrong (95 %%); "
-               "300 "
-               "would show\n  that at most 1 %% are\n",
+        printf("group %zu: %s verified without a mismatch: too few to say how many passes are wrong "
+               "(95 %%); 300 would show\n  that at most 1 %% are\n",
                number, passes.text);
     else
         printf("group %zu: %s verified without a mismatch: at most %.3g %% of passes are wrong (95 %%)%s\n",

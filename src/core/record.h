@@ -254,8 +254,7 @@ void lot_record_count(lot_record *record);
 /* Checks what must hold in every record, before it is written and after it was read: rank within size, known
  * phase names, times and counters not negative, peaks not under their start and end values, allocated not
  * over reserved, strings terminated, row numbers in order, numbers with a unit within LOT_QUANTITY_MOST,
- * no integer negative.
- * LOT_DAMAGED names the first field that does not hold. */
+ * no integer below "not measured". LOT_DAMAGED names the first field that does not hold. */
 lot_status lot_record_check(const lot_record *record, lot_error *error);
 
 #endif

@@ -4,9 +4,9 @@
 #     tests/cuda/gpu_bundle.sh BUILD_FOLDER BUNDLE
 #     GPU_CHECK_WHOLE=BUNDLE tests/cuda/gpu_check.sh        # there
 #
-# The program, its CUDA module, that module's tests, gpu_driver, and the libraries that they need, but for the C library's own and
-# CUDA's, which the other machine brings: one of the same processor and no older C library. Without a launcher nothing
-# of MPI is needed, and nothing of the host device.
+# The program, its CUDA module, that module's tests, gpu_driver, and the libraries that they need, but for the C
+# library's own and CUDA's, which the other machine brings: one of the same processor and no older C library. Without a
+# launcher nothing of MPI is needed, and nothing of the host device.
 set -eu
 
 if [ $# -ne 2 ] || [ ! -x "$1/gpulot" ]; then
