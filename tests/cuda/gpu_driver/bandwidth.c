@@ -75,53 +75,40 @@ static lot_fill fill_of(const buffers *held, lot_distribution distribution, lot_
                       .dtype = dtype};
 }
 
-static void measure_fills(check *c, buffers *held, double copy)
+/* Bandwidth of a kernel by that of a copy, run by turns. It moves the buffer's bytes `times` times, a copy
+ * twice. */
+static void against_copy(check *c, const char *kernel, buffers *held, timing how, work run, int times)
 {
-    static const char *const names[] = {"uniform", "near-normal"};
+    contender both[] = {{.how = how, .run = run, .context = held},
+                        {.how = by_stream, .run = run_copy, .context = held}};
+    char name[96];
 
-    for (int distribution = 0; distribution < 2; distribution++)
-        for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
-            char name[96];
-
-            held->fill = fill_of(held, (lot_distribution)distribution, (lot_dtype)dtype);
-            warm_up(c, run_fill, held, WARM_SECONDS);
-            (void)snprintf(name, sizeof name, "fill %s %s / copy", names[distribution],
-                           lot_dtype_name((lot_dtype)dtype));
-            at_least(c, name, (double)held->bytes / device_seconds(c, run_fill, held, RUNS) / copy, 0.85);
-        }
+    warm_up(c, run, held, WARM_SECONDS);
+    contest(c, both, 2, RUNS);
+    (void)snprintf(name, sizeof name, "%s %s / copy", kernel, lot_dtype_name(held->fill.dtype));
+    at_least(c, name, times * both[1].seconds / (2.0 * both[0].seconds), 0.85);
 }
 
 /* GELU of a GELU of ... goes to zero: fresh values for every run. */
-static void measure_gelus(check *c, buffers *held, double copy)
+static double by_stream_on_fresh(check *c, work run, void *context)
 {
-    for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
-        double seconds[RUNS];
-        char name[96];
-
-        held->fill = fill_of(held, LOT_NEAR_NORMAL, (lot_dtype)dtype);
-        warm_up(c, run_gelu, held, WARM_SECONDS);
-        for (int i = 0; i < RUNS; i++) {
-            run_fill(c, held);
-            WORKS(c, c->module->sync(c->device, &c->error));
-            seconds[i] = stream_seconds(c, run_gelu, held, 1);
-        }
-        (void)snprintf(name, sizeof name, "gelu %s / copy", lot_dtype_name((lot_dtype)dtype));
-        at_least(c, name, 2.0 * (double)held->bytes / median(seconds, RUNS) / copy, 0.85);
-    }
+    run_fill(c, context);
+    WORKS(c, c->module->sync(c->device, &c->error));
+    return by_stream(c, run, context);
 }
 
-static void measure_digests(check *c, buffers *held, double copy)
+static void measure_kernels(check *c, buffers *held)
 {
     for (int dtype = 0; dtype < LOT_DTYPE_COUNT; dtype++) {
-        char name[96];
-
+        held->fill = fill_of(held, LOT_UNIFORM, (lot_dtype)dtype);
+        against_copy(c, "fill uniform", held, by_device, run_fill, 1);
         held->fill = fill_of(held, LOT_NEAR_NORMAL, (lot_dtype)dtype);
-        warm_up(c, run_digest, held, WARM_SECONDS);
-        (void)snprintf(name, sizeof name, "digest %s / copy", lot_dtype_name((lot_dtype)dtype));
-        at_least(c, name, (double)held->bytes / stream_seconds(c, run_digest, held, RUNS) / copy, 0.85);
+        against_copy(c, "fill near-normal", held, by_device, run_fill, 1);
+        against_copy(c, "gelu", held, by_stream_on_fresh, run_gelu, 2);
+        against_copy(c, "digest", held, by_stream, run_digest, 1);
     }
     result("digest, the module's call",
-           (double)held->bytes / host_seconds(c, run_digest_call, held, RUNS) * 1e-9, "GB/s");
+           (double)held->bytes / median_seconds(c, by_host, run_digest_call, held, RUNS) * 1e-9, "GB/s");
 }
 
 static buffers take_buffers(check *c, int64_t bytes)
@@ -148,15 +135,12 @@ static void drop_buffers(check *c, const buffers *held)
 void measure_bandwidths(check *c)
 {
     buffers held = take_buffers(c, c->small ? 1 << 16 : (int64_t)2 << 30);
-    double copy;
 
     warm_up(c, run_copy, &held, WARM_SECONDS);
-    copy = 2.0 * (double)held.bytes / stream_seconds(c, run_copy, &held, RUNS); /* read and written */
-    result("copy within the device", copy * 1e-9, "GB/s");
-    result("memset", (double)held.bytes / stream_seconds(c, run_set, &held, RUNS) * 1e-9, "GB/s");
-    measure_fills(c, &held, copy);
-    measure_gelus(c, &held, copy);
-    measure_digests(c, &held, copy);
+    result("copy within the device", /* read and written */
+           2.0 * (double)held.bytes / median_seconds(c, by_stream, run_copy, &held, RUNS) * 1e-9, "GB/s");
+    result("memset", (double)held.bytes / median_seconds(c, by_stream, run_set, &held, RUNS) * 1e-9, "GB/s");
+    measure_kernels(c, &held);
     drop_buffers(c, &held);
 }
 
@@ -170,7 +154,7 @@ static double read_seconds(check *c, buffers *held, int64_t bytes)
 
     RUNTIME(cudaDeviceSynchronize());
     held->bytes = bytes;
-    seconds = stream_seconds(c, run_digest, held, 1);
+    seconds = by_stream(c, run_digest, held);
     held->bytes = all;
     return seconds;
 }

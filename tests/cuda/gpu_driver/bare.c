@@ -1,11 +1,8 @@
 /* cuBLASLt called bare, for the product of a layer: what the module is held against. */
 #include "driver.h"
 
-#include <math.h>
-
 #define BARE_WORKSPACE ((size_t)32 << 20)
-#define RIVAL_RUNS     5
-#define HOPELESS       1.3 /* times as slow as the best, in one run: not timed further */
+#define RIVAL_RUNS     3
 
 static cublasStatus_t multiply(const check *c, const bare *b)
 {
@@ -77,27 +74,37 @@ void drop_bare(bare *b)
     RUNTIME(cudaFree(b->workspace));
 }
 
-double best_seconds(check *c, const layer *l, double limit_seconds, rivals *seen)
+/* Keeps the fastest, in order; the slowest of them gives way. Returns how many are kept. */
+static int keep(bare *best, double *kept, int count, const bare *one, double seconds)
 {
-    bare b = make_bare(c, l, CANDIDATES);
-    const double began = now();
-    double best = INFINITY;
+    int at = count < FINALISTS ? count : FINALISTS - 1;
 
-    seen->offered += b.count;
-    for (b.chosen = 0; b.chosen < b.count && now() - began < limit_seconds; b.chosen++) {
-        double seconds;
-
-        /* One that the library offers and then refuses is no rival. */
-        if (b.found[b.chosen].state != CUBLAS_STATUS_SUCCESS || multiply(c, &b) != CUBLAS_STATUS_SUCCESS ||
-            cudaStreamSynchronize(c->stream) != cudaSuccess)
-            continue;
-        seconds = stream_seconds(c, run_bare, &b, 1);
-        if (seconds < HOPELESS * best)
-            seconds = stream_seconds(c, run_bare, &b, RIVAL_RUNS);
-        seen->timed++;
-        if (seconds < best)
-            best = seconds;
+    if (count == FINALISTS && seconds >= kept[at])
+        return count;
+    for (; at > 0 && seconds < kept[at - 1]; at--) {
+        best[at] = best[at - 1];
+        kept[at] = kept[at - 1];
     }
-    drop_bare(&b);
-    return best;
+    best[at] = *one;
+    kept[at] = seconds;
+    return count < FINALISTS ? count + 1 : count;
+}
+
+int best_bares(check *c, const bare *all, double limit_seconds, bare best[FINALISTS], rivals *seen)
+{
+    const double began = now();
+    double kept[FINALISTS];
+    bare one = *all;
+    int count = 0;
+
+    seen->offered += all->count;
+    for (one.chosen = 0; one.chosen < all->count && now() - began < limit_seconds; one.chosen++) {
+        /* One that the library offers and then refuses is no rival. The first run also loads it. */
+        if (one.found[one.chosen].state != CUBLAS_STATUS_SUCCESS ||
+            multiply(c, &one) != CUBLAS_STATUS_SUCCESS || cudaStreamSynchronize(c->stream) != cudaSuccess)
+            continue;
+        count = keep(best, kept, count, &one, median_seconds(c, by_stream, run_bare, &one, RIVAL_RUNS));
+        seen->timed++;
+    }
+    return count;
 }

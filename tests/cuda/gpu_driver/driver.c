@@ -114,53 +114,55 @@ void warm_up(check *c, work run, void *context, double seconds)
     } while (!c->small && now() - began < seconds);
 }
 
-double device_seconds(check *c, work run, void *context, int runs)
+double by_device(check *c, work run, void *context)
 {
-    double seconds[RUNS_MOST];
+    double seconds;
 
-    for (int i = 0; i < runs; i++) {
-        WORKS(c, c->module->timer_start(c->device, &c->error));
-        run(c, context);
-        WORKS(c, c->module->timer_stop(c->device, &c->error));
-        WORKS(c, c->module->sync(c->device, &c->error));
-        WORKS(c, c->module->timer_elapsed(c->device, &seconds[i], &c->error));
-    }
-    return median(seconds, runs);
+    WORKS(c, c->module->timer_start(c->device, &c->error));
+    run(c, context);
+    WORKS(c, c->module->timer_stop(c->device, &c->error));
+    WORKS(c, c->module->sync(c->device, &c->error));
+    WORKS(c, c->module->timer_elapsed(c->device, &seconds, &c->error));
+    return seconds;
 }
 
-double stream_seconds(check *c, work run, void *context, int runs)
+double by_stream(check *c, work run, void *context)
 {
-    cudaEvent_t start, stop;
-    double seconds[RUNS_MOST];
+    float milliseconds = 0.0f;
 
-    RUNTIME(cudaEventCreateWithFlags(&start, cudaEventDefault));
-    RUNTIME(cudaEventCreateWithFlags(&stop, cudaEventDefault));
-    for (int i = 0; i < runs; i++) {
-        float milliseconds = 0.0f;
-
-        RUNTIME(cudaEventRecord(start, c->stream));
-        run(c, context);
-        RUNTIME(cudaEventRecord(stop, c->stream));
-        RUNTIME(cudaStreamSynchronize(c->stream));
-        RUNTIME(cudaEventElapsedTime(&milliseconds, start, stop));
-        seconds[i] = (double)milliseconds * 1e-3;
-    }
-    RUNTIME(cudaEventDestroy(stop));
-    RUNTIME(cudaEventDestroy(start));
-    return median(seconds, runs);
+    RUNTIME(cudaEventRecord(c->start, c->stream));
+    run(c, context);
+    RUNTIME(cudaEventRecord(c->stop, c->stream));
+    RUNTIME(cudaStreamSynchronize(c->stream));
+    RUNTIME(cudaEventElapsedTime(&milliseconds, c->start, c->stop));
+    return (double)milliseconds * 1e-3;
 }
 
-double host_seconds(check *c, work run, void *context, int runs)
+double by_host(check *c, work run, void *context)
 {
-    double seconds[RUNS_MOST];
+    const double began = now();
 
-    for (int i = 0; i < runs; i++) {
-        const double began = now();
+    run(c, context);
+    return now() - began;
+}
 
-        run(c, context);
-        seconds[i] = now() - began;
-    }
-    return median(seconds, runs);
+double median_seconds(check *c, timing how, work run, void *context, int runs)
+{
+    contender alone = {.how = how, .run = run, .context = context};
+
+    contest(c, &alone, 1, runs);
+    return alone.seconds;
+}
+
+void contest(check *c, contender *all, int count, int rounds)
+{
+    double seconds[CONTENDERS_MOST][RUNS_MOST];
+
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < count; i++)
+            seconds[i][round] = all[i].how(c, all[i].run, all[i].context);
+    for (int i = 0; i < count; i++)
+        all[i].seconds = median(seconds[i], rounds);
 }
 
 /* ---- parts ---- */
@@ -200,8 +202,8 @@ static const part parts[] = {{"facts", check_facts},    {"values", part_values},
                              {"layers", check_layers},  {"bandwidth", measure_bandwidths},
                              {"cache", measure_cache},  {"bfloat16", part_bfloat16},
                              {"float16", part_float16}, {"tf32", part_tf32},
-                             {"float32", part_float32}, {"small", measure_small},
-                             {"load", measure_load}};
+                             {"float32", part_float32}, {"rate", measure_rate},
+                             {"small", measure_small},  {"load", measure_load}};
 
 static void run_part(check *c, const char *name)
 {
@@ -232,7 +234,18 @@ static void open_device(check *c, const char *path)
     if (c->facts.simulated != 0 && !c->small)
         give_up(c->facts.name, "a simulator; only --small may run on it");
     RUNTIME(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
+    RUNTIME(cudaEventCreateWithFlags(&c->start, cudaEventDefault));
+    RUNTIME(cudaEventCreateWithFlags(&c->stop, cudaEventDefault));
     LIBRARY(cublasLtCreate(&c->blas));
+}
+
+static void close_device(check *c)
+{
+    LIBRARY(cublasLtDestroy(c->blas));
+    RUNTIME(cudaEventDestroy(c->stop));
+    RUNTIME(cudaEventDestroy(c->start));
+    RUNTIME(cudaStreamDestroy(c->stream));
+    c->module->close(c->device);
 }
 
 int main(int count, char **arguments)
@@ -256,8 +269,6 @@ int main(int count, char **arguments)
     open_device(&c, arguments[1]);
     for (int i = first; i < count; i++)
         run_part(&c, arguments[i]);
-    LIBRARY(cublasLtDestroy(c.blas));
-    RUNTIME(cudaStreamDestroy(c.stream));
-    c.module->close(c.device);
+    close_device(&c);
     return c.missed == 0 ? 0 : 1;
 }

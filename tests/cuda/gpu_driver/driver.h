@@ -11,6 +11,7 @@
 
 #define RUNS_MOST  256
 #define CANDIDATES 32
+#define FINALISTS  3 /* of them that are timed beside the module's */
 
 typedef struct check {
     const lot_device_module *module;
@@ -19,9 +20,10 @@ typedef struct check {
     lot_error error;
     cudaStream_t stream; /* for bare library calls */
     cublasLtHandle_t blas;
-    bool small;         /* tiny sizes, nothing judged but correctness */
-    int tune;           /* algorithms that the module times for a plan */
-    const char *folder; /* where one layer's tensors are left as files, or NULL */
+    cudaEvent_t start, stop; /* for by_stream */
+    bool small;              /* tiny sizes, nothing judged but correctness */
+    int tune;                /* algorithms that the module times for a plan */
+    const char *folder;      /* where one layer's tensors are left as files, or NULL */
     int missed;
 } check;
 
@@ -72,11 +74,30 @@ typedef void (*work)(check *c, void *context);
  * a limit of power or heat that a long load meets is met. */
 void warm_up(check *c, work run, void *context, double seconds);
 
-/* Median seconds of `runs` runs: by the device's clock, of work queued by the module; the same of work queued
- * on check.stream; by the host's clock, of runs that wait for their end. */
-double device_seconds(check *c, work run, void *context, int runs);
-double stream_seconds(check *c, work run, void *context, int runs);
-double host_seconds(check *c, work run, void *context, int runs);
+/* Seconds of one run: by the device's clock, of work queued by the module; the same of work queued on
+ * check.stream; by the host's clock, of a run that waits for its end. */
+typedef double (*timing)(check *c, work run, void *context);
+
+double by_device(check *c, work run, void *context);
+double by_stream(check *c, work run, void *context);
+double by_host(check *c, work run, void *context);
+
+/* Median seconds of `runs` runs, at most RUNS_MOST. */
+double median_seconds(check *c, timing how, work run, void *context, int runs);
+
+/* What is timed against others, and then its median seconds. */
+typedef struct contender {
+    timing how;
+    work run;
+    void *context;
+    double seconds;
+} contender;
+
+#define CONTENDERS_MOST 4
+
+/* Times `rounds` runs of each, by turns: a clock that falls under a long load, as at a limit of power, falls
+ * for all of them. */
+void contest(check *c, contender *all, int count, int rounds);
 
 /* ---- tensors and layers, in the device's pool (layer.c) ---- */
 
@@ -121,14 +142,15 @@ void drop_bare(bare *b);
 /* A `work`: one product by the chosen algorithm, queued. */
 void run_bare(check *c, void *context);
 
-/* Seconds of the best of all algorithms that the library offers for the layer's product; *timed of *offered
- * were timed before `limit_seconds` were over. */
+/* How many algorithms the library offered, and how many of them were timed in the time that there was. */
 typedef struct rivals {
     int offered;
     int timed;
 } rivals;
 
-double best_seconds(check *c, const layer *l, double limit_seconds, rivals *seen);
+/* Times each of the algorithms, for `limit_seconds` at most, and leaves the fastest in `best`, FINALISTS at
+ * most: copies of `all`, with nothing of their own. Returns how many. */
+int best_bares(check *c, const bare *all, double limit_seconds, bare best[FINALISTS], rivals *seen);
 
 /* ---- the parts of the check ---- */
 
@@ -139,6 +161,7 @@ void check_layers(check *c);
 void measure_bandwidths(check *c);
 void measure_cache(check *c);
 void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name);
+void measure_rate(check *c);
 void measure_small(check *c);
 void measure_load(check *c);
 

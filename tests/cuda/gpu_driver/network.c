@@ -10,6 +10,7 @@
 #define PASSES        20 /* whose outputs must be equal, or as many as a few seconds give */
 #define PASSES_LEAST  3
 #define PASS_SECONDS  3.0
+#define RATE_RUNS     20
 
 typedef struct network {
     layer first, second;
@@ -69,17 +70,23 @@ static void run_network(check *c, void *context)
     run_layer(c, &n->second);
 }
 
-/* A product by the module and by the best algorithm, one after the other and back, for a GPU under load
- * becomes slower: the better one of the module's. */
+/* A product by the module, and by the best algorithms that there are. */
 static void race(check *c, layer *l, int runs, double *ours, double *best, rivals *seen)
 {
-    double before, after;
+    bare all = make_bare(c, l, CANDIDATES), fastest[FINALISTS];
+    const int count = best_bares(c, &all, c->small ? 1 : RIVAL_SECONDS, fastest, seen);
+    contender run[1 + FINALISTS] = {{.how = by_device, .run = run_layer, .context = l}};
+    double least = INFINITY;
 
+    for (int i = 0; i < count; i++)
+        run[1 + i] = (contender){.how = by_stream, .run = run_bare, .context = &fastest[i]};
     warm_up(c, run_layer, l, WARM_SECONDS);
-    before = device_seconds(c, run_layer, l, runs);
-    *best += best_seconds(c, l, c->small ? 1 : RIVAL_SECONDS, seen);
-    after = device_seconds(c, run_layer, l, runs);
-    *ours += before < after ? before : after;
+    contest(c, run, 1 + count, runs);
+    for (int i = 0; i < count; i++)
+        least = fmin(least, run[1 + i].seconds);
+    *ours += run[0].seconds;
+    *best += least;
+    drop_bare(&all);
 }
 
 /* Passes whose output is not the first one's, bit for bit, or not finite. */
@@ -123,7 +130,7 @@ void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name)
     must_hold(c, text, differing_passes(c, &n), 0.0);
     WORKS(c, c->module->telemetry_begin(c->device, &c->error));
     warm_up(c, run_network, &n, WARM_SECONDS);
-    forward = device_seconds(c, run_network, &n, runs);
+    forward = median_seconds(c, by_device, run_network, &n, runs);
     WORKS(c, c->module->telemetry_end(c->device, &row, &c->error)); /* power and clocks that set the rate */
     (void)snprintf(text, sizeof text, "%s network%s", name, how);
     print_row(text, &row);
@@ -141,5 +148,17 @@ void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name)
         at_least(c, text, best / product, 0.95);
     else
         result(text, best / product, "");
+    drop_network(c, &n);
+}
+
+/* The rate alone, for whoever wants it again beside another program's. */
+void measure_rate(check *c)
+{
+    network n = make_network(c, width_for(c, LOT_BFLOAT16), LOT_BFLOAT16, LOT_MATH_IEEE);
+    const double flops = flops_of(&n.first.linear) + flops_of(&n.second.linear);
+
+    warm_up(c, run_network, &n, WARM_SECONDS);
+    result("bfloat16 network", flops / median_seconds(c, by_device, run_network, &n, RATE_RUNS) * 1e-12,
+           "TFLOP/s");
     drop_network(c, &n);
 }

@@ -1,11 +1,10 @@
 /* A small pass: overheads. */
 #include "driver.h"
 
-#include <stdbool.h>
-
 #include "gpu/cuda/kernels.h"
 
-#define WARM_SECONDS 0.3
+#define WARM_SECONDS 1.0
+#define WARM_ROUNDS  16
 
 typedef struct small_network {
     layer first, second;
@@ -14,8 +13,10 @@ typedef struct small_network {
 } small_network;
 
 /* As a measurement does it: outputs are taken from the pool, and the second lives until the pass is over. */
-static void pass(check *c, small_network *n)
+static void run_pass(check *c, void *context)
 {
+    small_network *n = context;
+
     n->first.y = take(c, n->hidden_bytes);
     run_layer(c, &n->first);
     n->second.x = n->first.y;
@@ -24,19 +25,31 @@ static void pass(check *c, small_network *n)
     c->module->free(c->device, n->first.y);
 }
 
-/* Seconds of one, by itself or with the two events of a measurement's row: the first lies before the time. */
-static double one_pass(check *c, small_network *n, bool events)
+static void run_row(check *c, void *context)
 {
-    double began;
+    run_pass(c, context);
+    WORKS(c, c->module->timer_stop(c->device, &c->error));
+}
 
-    if (events)
-        WORKS(c, c->module->timer_start(c->device, &c->error));
-    began = now();
-    pass(c, n);
-    if (events)
-        WORKS(c, c->module->timer_stop(c->device, &c->error));
+/* Seconds of one, whose output is dropped outside the time. */
+static double by_pass(check *c, work run, void *context)
+{
+    small_network *n = context;
+    const double began = now();
+    double seconds;
+
+    run(c, context);
     WORKS(c, c->module->sync(c->device, &c->error));
-    return now() - began;
+    seconds = now() - began;
+    c->module->free(c->device, n->second.y);
+    return seconds;
+}
+
+/* The same with the two events of a measurement's row: the first lies before the time. */
+static double by_row(check *c, work run, void *context)
+{
+    WORKS(c, c->module->timer_start(c->device, &c->error));
+    return by_pass(c, run, context);
 }
 
 /* The same layers on outputs that stay: what is left is the module's own calls. */
@@ -59,22 +72,6 @@ static void run_pool(check *c, void *context)
     c->module->free(c->device, output);
 }
 
-/* Median seconds of passes whose output is dropped outside the time, after `warm` ones that do not count. */
-static double pass_seconds(check *c, small_network *n, bool events)
-{
-    const int warm = c->small ? 1 : 20 * RUNS_MOST;
-    double seconds[RUNS_MOST];
-
-    for (int i = -warm; i < RUNS_MOST; i++) {
-        const double one = one_pass(c, n, events);
-
-        if (i >= 0)
-            seconds[i] = one;
-        c->module->free(c->device, n->second.y);
-    }
-    return median(seconds, RUNS_MOST);
-}
-
 static void run_small_bare(check *c, void *context)
 {
     small_network *n = context;
@@ -86,11 +83,34 @@ static void run_small_bare(check *c, void *context)
     RUNTIME(cudaStreamSynchronize(c->stream));
 }
 
-/* Seconds of a pass, of one with events, of the bare calls for it, on outputs that stay, of its pool calls.
- */
+/* Seconds of the bare calls for a pass, of one on outputs that stay, of a whole one and one with events, and
+ * of its pool calls. */
+enum { BARE, KEPT, PASS, ROW, CONTENDERS };
 typedef struct costs {
-    double pass, timed, bare_calls, kept, pool;
+    double of[CONTENDERS];
+    double pool;
 } costs;
+
+/* By turns, after as long a warm-up by turns, for clocks that come up slowly under small work. */
+static costs time_all(check *c, small_network *n)
+{
+    small_network passing = *n; /* changes its outputs */
+    contender all[CONTENDERS] = {[BARE] = {.how = by_host, .run = run_small_bare, .context = n},
+                                 [KEPT] = {.how = by_host, .run = run_small_kept, .context = n},
+                                 [PASS] = {.how = by_pass, .run = run_pass, .context = &passing},
+                                 [ROW] = {.how = by_row, .run = run_row, .context = &passing}};
+    const double began = now();
+    costs found;
+
+    do
+        contest(c, all, CONTENDERS, WARM_ROUNDS);
+    while (!c->small && now() - began < WARM_SECONDS);
+    contest(c, all, CONTENDERS, RUNS_MOST);
+    for (int i = 0; i < CONTENDERS; i++)
+        found.of[i] = all[i].seconds;
+    found.pool = median_seconds(c, by_host, run_pool, n, RUNS_MOST);
+    return found;
+}
 
 static costs measure(check *c, lot_activation activation)
 {
@@ -108,13 +128,7 @@ static costs measure(check *c, lot_activation activation)
     n.bare_first = make_bare(c, &first, 1);
     n.bare_second = make_bare(c, &second, 1);
     WORKS(c, c->module->sync(c->device, &c->error));
-    warm_up(c, run_small_bare, &n, WARM_SECONDS);
-    found.bare_calls = host_seconds(c, run_small_bare, &n, RUNS_MOST);
-    warm_up(c, run_small_kept, &n, WARM_SECONDS);
-    found.kept = host_seconds(c, run_small_kept, &n, RUNS_MOST);
-    found.pool = host_seconds(c, run_pool, &n, RUNS_MOST);
-    found.pass = pass_seconds(c, &n, false);
-    found.timed = pass_seconds(c, &n, true);
+    found = time_all(c, &n);
     drop_bare(&n.bare_second);
     drop_bare(&n.bare_first);
     drop_layer(c, &second);
@@ -126,14 +140,14 @@ void measure_small(check *c)
 {
     costs found = measure(c, LOT_GELU_ERF);
 
-    result("small forward, erf (float16, 16 x 64)", found.pass * 1e6, "us");
-    result("small forward, erf, with a row's events", found.timed * 1e6, "us");
-    result("small forward, erf, outputs kept", found.kept * 1e6, "us");
+    result("small forward, erf (float16, 16 x 64)", found.of[PASS] * 1e6, "us");
+    result("small forward, erf, with a row's events", found.of[ROW] * 1e6, "us");
+    result("small forward, erf, outputs kept", found.of[KEPT] * 1e6, "us");
     result("small forward, its two allocations and frees", found.pool * 1e6, "us");
-    result("small forward, erf, bare calls", found.bare_calls * 1e6, "us");
-    at_most(c, "small forward, erf / bare calls", found.pass / found.bare_calls, 1.2);
+    result("small forward, erf, bare calls", found.of[BARE] * 1e6, "us");
+    at_most(c, "small forward, erf / bare calls", found.of[PASS] / found.of[BARE], 1.2);
     found = measure(c, LOT_GELU_TANH);
-    result("small forward, tanh", found.pass * 1e6, "us");
-    result("small forward, tanh, bare calls", found.bare_calls * 1e6, "us");
-    at_most(c, "small forward, tanh / bare calls", found.pass / found.bare_calls, 1.2);
+    result("small forward, tanh", found.of[PASS] * 1e6, "us");
+    result("small forward, tanh, bare calls", found.of[BARE] * 1e6, "us");
+    at_most(c, "small forward, tanh / bare calls", found.of[PASS] / found.of[BARE], 1.2);
 }
