@@ -414,7 +414,8 @@ check_pytorch() {
         return
     fi
     limited 100 "$python" "$root/tests/cuda/gpu_check_torch.py" ${rehearsal:+--rehearsal} "$build/exported" \
-        "$build/results.tsv" > "$build/torch.tsv" 2> "$build/torch.log"
+        "$build/results.tsv" env "$found_in" "$driver" "$module" ${rehearsal:+--small} \
+        > "$build/torch.tsv" 2> "$build/torch.log"
     case $? in
     0) ;;
     77) skip "comparisons with PyTorch: $(tail -n 1 "$build/torch.log")" ;;

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """What PyTorch makes of the same layers on the same GPU, for tests/cuda/gpu_check.sh.
 
-    gpu_check_torch.py [--rehearsal] EXPORTED RESULTS
+    gpu_check_torch.py [--rehearsal] EXPORTED RESULTS [DRIVER...]
     gpu_check_torch.py [--rehearsal] process
 
-EXPORTED holds the tensors and outputs that gpu_driver --export left, RESULTS its lines. Prints lines of the same
-form: name, value, unit, target, verdict. A part that PyTorch cannot do is named in a line that begins with #. `process`
-does what gpu_check.sh's one measurement does, for the time of a whole process. --rehearsal goes the same ways on the
-CPU with tiny sizes, and judges nothing. Exit status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
+EXPORTED holds the tensors and outputs that gpu_driver --export left, RESULTS its lines; DRIVER is the command that runs
+a part of it, for a rate of the same minute. Prints lines of the same form: name, value, unit, target, verdict. A part
+that PyTorch cannot do is named in a line that begins with #. `process` does what gpu_check.sh's one measurement does,
+for the time of a whole process. --rehearsal goes the same ways on the CPU with tiny sizes, and judges nothing. Exit
+status: 0 all targets met, 1 one missed, 77 no PyTorch with CUDA here.
 """
+import importlib.metadata
 import os
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
 import time
 
@@ -25,7 +28,7 @@ except ImportError:
     sys.exit(77)
 
 TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-REHEARSAL = "--rehearsal" in sys.argv
+REHEARSAL = sys.argv[1:2] == ["--rehearsal"]
 DEVICE = "cpu" if REHEARSAL else "cuda"
 IN, OUT = (64, 64) if REHEARSAL else (1024, 1536)  # as gpu_driver exports them
 LOAD_WIDTH = 64 if REHEARSAL else 8192
@@ -118,26 +121,60 @@ def host_seconds(run, runs=256):
     return statistics.median(seconds)
 
 
-def measure_network(ours):
+def allow_tf32(allowed):
+    matmul = torch.backends.cuda.matmul
+    if hasattr(matmul, "fp32_precision"):  # since 2.9, where the other one is on its way out
+        matmul.fp32_precision = "tf32" if allowed else "ieee"
+    else:
+        matmul.allow_tf32 = allowed
+
+
+def ours_now(driver):
+    """The module's rate in bfloat16, measured anew; None where that cannot be."""
+    if not driver:
+        return None
+    try:
+        said = subprocess.run([*driver, "rate"], stdout=subprocess.PIPE, check=True, text=True, timeout=60).stdout
+        return float(re.search(r"^bfloat16 network\t([^\t]+)", said, re.MULTILINE)[1])
+    except (OSError, subprocess.SubprocessError, TypeError, ValueError) as error:
+        print(f"# PyTorch, the module's rate beside it: {error}", flush=True)
+        return None
+
+
+def network_rates(width, dtype, runs, driver):
+    """PyTorch's rate and, with a driver, the module's. The module's turn lies between two of PyTorch's: a GPU that
+    grows warm, or is held at its power limit, becomes slower for both."""
+    with torch.inference_mode():
+        model = network(width, dtype)
+        x = torch.randn(width, width, device=DEVICE, dtype=dtype)
+        seconds = [device_seconds(lambda: model(x), runs)]
+        mine = ours_now(driver)
+        if mine is not None:
+            seconds.append(device_seconds(lambda: model(x), runs))
+    del model, x
+    if not REHEARSAL:
+        torch.cuda.empty_cache()
+    return 16 * width**3 / statistics.mean(seconds) * 1e-12, mine
+
+
+def measure_network(ours, driver):
     for name, dtype, tf32 in (("bfloat16", torch.bfloat16, False), ("float16", torch.float16, False),
                               ("tf32", torch.float32, True), ("float32", torch.float32, False)):
         row = next((row for row in ours if re.fullmatch(rf"{name} network, width \d+", row)), None)
         if row is None:
             continue
-        width = int(row.split()[-1])
-        torch.backends.cuda.matmul.allow_tf32 = tf32
-        with torch.inference_mode():
-            model = network(width, dtype)
-            x = torch.randn(width, width, device=DEVICE, dtype=dtype)
-            seconds = device_seconds(lambda: model(x), 5 if name == "float32" else 20)
-        rate = 16 * width**3 / seconds * 1e-12
-        del model, x
-        if not REHEARSAL:
-            torch.cuda.empty_cache()
+        judged = name == "bfloat16"
+        allow_tf32(tf32)
+        rate, mine = network_rates(int(row.split()[-1]), dtype, 5 if name == "float32" else 20,
+                                   driver if judged else None)
         result(f"{name} network, PyTorch eager", rate, "TFLOP/s")
+        if mine is None:
+            mine = ours[row]
+        else:
+            result(f"{name} network, beside PyTorch", mine, "TFLOP/s")
         # One percent is noise between two processes.
-        good = ours[row] / rate >= 0.99 if name == "bfloat16" else None
-        result(f"{name} network / PyTorch eager", ours[row] / rate, "", ">= 0.99" if good is not None else "", good)
+        good = mine / rate >= 0.99 if judged else None
+        result(f"{name} network / PyTorch eager", mine / rate, "", ">= 0.99" if judged else "", good)
 
 
 def graph_seconds(model, x):
@@ -194,21 +231,33 @@ def process():
     return 0
 
 
+def cublas_version():
+    """Of the library that PyTorch brings, for another one may choose other algorithms."""
+    names = [f"nvidia-cublas{suffix}" for suffix in ("", "-cu13", "-cu12", "-cu11")]
+    for name in names:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return "not known"
+
+
 def main():
-    arguments = [text for text in sys.argv[1:] if text != "--rehearsal"]
+    arguments = sys.argv[1 + REHEARSAL:]
     if not REHEARSAL and not torch.cuda.is_available():
         print("gpu_check_torch: PyTorch sees no GPU", file=sys.stderr)
         return 77
     if arguments == ["process"]:
         return process()
     folder, results = pathlib.Path(arguments[0]), read_results(pathlib.Path(arguments[1]))
-    print(f"# PyTorch {torch.__version__} on {'the CPU' if REHEARSAL else torch.cuda.get_device_name()}")
+    print(f"# PyTorch {torch.__version__} on {'the CPU' if REHEARSAL else torch.cuda.get_device_name()}, "
+          f"its cuBLAS {cublas_version()}")
     chosen = [f"{name}={os.environ[name]}" for name in CHOICES if name in os.environ]
     print(f"# chosen by the environment: {', '.join(chosen) or 'nothing'}")
-    for part, argument in ((compare_outputs, folder), (measure_network, results), (measure_small, results),
-                           (measure_load, results)):
+    for part, *given in ((compare_outputs, folder), (measure_network, results, arguments[2:]),
+                         (measure_small, results), (measure_load, results)):
         try:
-            part(argument)
+            part(*given)
         except Exception as error:  # pylint: disable=broad-exception-caught # PyTorch raises all kinds
             print(f"# PyTorch, {part.__name__}: {type(error).__name__}: {str(error).splitlines()[0]}", flush=True)
     return 1 if missed else 0
