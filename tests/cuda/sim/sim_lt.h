@@ -6,6 +6,10 @@
 
 #include "sim_core.h"
 
+#define LT_LAYOUT_MAGIC     0x4c41u
+#define LT_OPERATION_MAGIC  0x4d4du
+#define LT_PREFERENCE_MAGIC 0x5052u
+
 typedef struct lt_layout {
     uint32_t magic;
     int32_t type; /* cudaDataType_t */

@@ -322,6 +322,7 @@ static void gemm_refusals(void)
     setup *s = calloc(1, sizeof *s);
     product p = plain;
     cublasLtMatmulHeuristicResult_t *split;
+    cublasLtMatmulPreferenceOpaque_t unmade = {{0}};
 
     CHECK(s != NULL);
     p.shift = 1; /* A lies 4 bytes off, the algorithm was chosen for 256 */
@@ -343,6 +344,9 @@ static void gemm_refusals(void)
                           s->d, s->d_data, s->d, &split->algo, s->workspace, split->workspaceSize, NULL));
     EXPECT(CUBLAS_STATUS_INVALID_VALUE,
            cublasLtMatmulAlgoGetHeuristic(s->handle, s->operation, s->a, s->a, s->d, s->d, s->preference, 1,
+                                          s->results, &s->found));
+    EXPECT(CUBLAS_STATUS_INVALID_VALUE,
+           cublasLtMatmulAlgoGetHeuristic(s->handle, s->operation, s->a, s->b, s->d, s->d, &unmade, 1,
                                           s->results, &s->found));
 }
 
