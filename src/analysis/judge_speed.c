@@ -261,7 +261,7 @@ static void note_comparison(lot_case *c, const contest *k, const lot_spread_prio
     n->repeats = k->repeats;
     n->median_seconds = exp(lot_stats_median(k->y, k->count));
     n->repeat_noise = k->noise;
-    n->own_spread = k->count >= 3 ? 1.4826 * lot_stats_mad(k->y, k->count) : NAN;
+    n->own_spread = k->count >= 3 ? lot_stats_robust_deviation(k->y, k->count) : NAN;
     n->used_spread = n->typical_threshold = n->detectable = n->false_alarm = NAN;
     if (k->count < 2)
         return;
@@ -299,27 +299,28 @@ static standing standing_of(const contest *k, const entrant *e, size_t peers, do
     return (standing){peers, e->y - middle, effect(e->y, middle, isnan(k->noise) ? NAN : variance), NAN};
 }
 
-/* Judges every entrant of a sorted contest of at least two. Only the slower half can be slow, and for all of
- * that half the middle of the others is the same. */
+/* Judges every entrant of a sorted contest of at least two. Only one in the slower half, with the middle one
+ * of an odd number, can lie above the middle of the others; that middle, and the fit around it, is the same
+ * for all of the half but the middle one. */
 static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior *prior,
                            const lot_spread_belief *all)
 {
     const double used = lot_spread_mean(prior, all);
-    const size_t half = (k->count + 1) / 2;
+    const size_t first_slow = k->count / 2, slower_half = (k->count + 1) / 2;
     lot_spread_fit fit;
 
-    lot_spread_fit_make(prior, k->y, median_noise(k->noise, k->repeats), k->count,
-                        middle_without(k, k->count - 1), &fit);
     for (size_t i = 0; i < k->count; i++) {
         const entrant *e = &k->entrants[i];
-        const double own = own_variance(k, e);
-        standing at = standing_of(k, e, k->count - 1, middle_without(k, i),
-                                  own + lot_median_variance(k->count - 1) * (used * used + fit.variance));
+        const double own = own_variance(k, e), middle = middle_without(k, i);
+        standing at = standing_of(k, e, k->count - 1, middle,
+                                  own + lot_median_variance(k->count - 1) * (used * used + all->variance));
         lot_spread_belief judge;
 
-        if (i >= half)
+        if (i == first_slow || i == slower_half)
+            lot_spread_fit_make(prior, k->y, all->variance, k->count, middle, &fit);
+        if (i >= first_slow)
             lot_spread_without(prior, &fit, e->y, own, &judge);
-        judge_entrant(c, k, e, prior, i >= half ? &judge : NULL, &at);
+        judge_entrant(c, k, e, prior, i >= first_slow ? &judge : NULL, &at);
     }
 }
 

@@ -72,38 +72,6 @@ static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
     }
 }
 
-/* Corrects the MAD of a small normal sample (C. Croux, P. J. Rousseeuw, "Time-efficient algorithms for two
- * highly robust estimators of scale", COMPSTAT 1992). */
-static double mad_correction(size_t count)
-{
-    static const double factors[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
-
-    return count < sizeof factors / sizeof factors[0] ? factors[count]
-                                                      : (double)count / ((double)count - 0.8);
-}
-
-/* Median distance of sorted values from their median, found from the middle outwards without sorting again.
- */
-static double sorted_mad(const double *y, size_t count)
-{
-    const double middle = 0.5 * (y[(count - 1) / 2] + y[count / 2]);
-    size_t low = (count - 1) / 2 + 1, high = low; /* [low, high) is used up; both sides go outwards */
-    double last = 0, before = 0;
-
-    for (size_t taken = 0; taken < count / 2 + 1; taken++) {
-        const double down = low > 0 ? middle - y[low - 1] : INFINITY;
-        const double up = high < count ? y[high] - middle : INFINITY;
-
-        before = last;
-        last = down <= up ? down : up;
-        if (down <= up)
-            low--;
-        else
-            high++;
-    }
-    return count % 2 == 1 ? last : 0.5 * (before + last);
-}
-
 /* Fills *timing from `count` logarithms of times in order of measuring; sorts them. */
 static void summarise(double *y, size_t count, lot_timing *timing)
 {
@@ -114,8 +82,7 @@ static void summarise(double *y, size_t count, lot_timing *timing)
         fit_line(y, count, timing);
     timing->deviation = lot_stats_deviation(y, count);
     lot_stats_sort(y, count);
-    if (count >= 2)
-        timing->robust_deviation = 1.4826 * mad_correction(count) * sorted_mad(y, count);
+    timing->robust_deviation = lot_stats_robust_deviation(y, count);
     timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);

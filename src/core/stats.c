@@ -46,18 +46,52 @@ double lot_stats_median(const double *values, size_t count)
     return middle;
 }
 
+/* What the MAD of a small normal sample is multiplied by. */
+static double mad_correction(size_t count)
+{
+    static const double factors[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
+
+    return count < sizeof factors / sizeof factors[0] ? factors[count]
+                                                      : (double)count / ((double)count - 0.8);
+}
+
+/* Median distance of sorted values from their median, found from the middle outwards without sorting again.
+ */
+static double sorted_mad(const double *y, size_t count)
+{
+    const double middle = 0.5 * (y[(count - 1) / 2] + y[count / 2]);
+    size_t low = (count - 1) / 2 + 1, high = low; /* [low, high) is used up; both sides go outwards */
+    double last = 0, before = 0;
+
+    for (size_t taken = 0; taken < count / 2 + 1; taken++) {
+        const double down = low > 0 ? middle - y[low - 1] : INFINITY;
+        const double up = high < count ? y[high] - middle : INFINITY;
+
+        before = last;
+        last = down <= up ? down : up;
+        if (down <= up)
+            low--;
+        else
+            high++;
+    }
+    return count % 2 == 1 ? last : 0.5 * (before + last);
+}
+
 double lot_stats_mad(const double *values, size_t count)
 {
-    const double middle = lot_stats_median(values, count);
-    double *distances, result;
+    double *order = sorted(values, count);
+    double result;
 
-    if (isnan(middle) || (distances = malloc(count * sizeof *distances)) == NULL)
+    if (order == NULL)
         return NAN;
-    for (size_t i = 0; i < count; i++)
-        distances[i] = fabs(values[i] - middle);
-    result = lot_stats_median(distances, count);
-    free(distances);
+    result = sorted_mad(order, count);
+    free(order);
     return result;
+}
+
+double lot_stats_robust_deviation(const double *sorted_values, size_t count)
+{
+    return count < 2 ? NAN : 1.4826 * mad_correction(count) * sorted_mad(sorted_values, count);
 }
 
 double lot_stats_deviation(const double *values, size_t count)

@@ -1,6 +1,6 @@
-/* Order statistics. Every function takes values in any order, leaves them alone (but lot_stats_sort) and
- * ignores none: a NaN among them makes the result NaN, as no value at all does, and as memory that runs out
- * does. */
+/* Order statistics. Every function takes values in any order where it does not say otherwise, leaves them
+ * alone (but lot_stats_sort) and ignores none: a NaN among them makes the result NaN, as no value at all
+ * does, and as memory that runs out does. */
 #ifndef GPULOT_CORE_STATS_H
 #define GPULOT_CORE_STATS_H
 
@@ -15,6 +15,11 @@ double lot_stats_mad(const double *values, size_t count);
 
 /* Sample standard deviation, over count - 1; NaN below 2 values. */
 double lot_stats_deviation(const double *values, size_t count);
+
+/* Robust standard deviation of a normal sample, from the MAD of sorted values and corrected for small samples
+ * (C. Croux, P. J. Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", COMPSTAT
+ * 1992); NaN below 2 values. */
+double lot_stats_robust_deviation(const double *sorted_values, size_t count);
 
 /* Sorts values, none of them NaN, in place, ascending. */
 void lot_stats_sort(double *values, size_t count);

@@ -48,6 +48,48 @@ static void two_slow(void **state)
     EXPECT(&run, OK, BIT(SLOW), OK, OK, BIT(SLOW));
 }
 
+/* Two of three are equally slow: what is said of one is said of the other, for equal times have no order. */
+static void equal_times_equal_verdicts(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    synthetic_run_slow(&run, 0, 0.5);
+    synthetic_run_slow(&run, 1, 0.5);
+    EXPECT(&run, BIT(SLOW), BIT(SLOW), OK);
+}
+
+/* The middle one of an odd number is judged by the others, too: half as fast as one, little faster than the
+ * third. */
+static void middle_of_three(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    synthetic_run_slow(&run, 1, 0.5);
+    synthetic_run_slow(&run, 2, 0.51);
+    EXPECT(&run, OK, BIT(SLOW), BIT(SLOW));
+}
+
+/* 1.4826 x MAD of the logarithms 0, ln 1.01 and ln 1.03, times 1.495 for three values (Croux, Rousseeuw
+ * 1992). */
+static void own_spread_of_three(void **state)
+{
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 3, 5, 0.02, 1);
+    synthetic_run_slow(&run, 1, 1 - 1 / 1.01);
+    synthetic_run_slow(&run, 2, 1 - 1 / 1.03);
+    check_with(&run, &plain, &r);
+    assert_true(fabs(r.comparisons[0].own_spread - 1.4826 * 1.495 * log(1.01)) < 1e-9);
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
 /* A fast GPU is no fault, and does not make its peers slow. */
 static void fast_is_no_fault(void **state)
 {
@@ -311,6 +353,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_among_two),
         cmocka_unit_test(two_slow),
+        cmocka_unit_test(equal_times_equal_verdicts),
+        cmocka_unit_test(middle_of_three),
+        cmocka_unit_test(own_spread_of_three),
         cmocka_unit_test(fast_is_no_fault),
         cmocka_unit_test(one_clock_for_all),
         cmocka_unit_test(too_noisy),

@@ -29,6 +29,8 @@ static void test_mad(void **state)
 
     (void)state;
     assert_true(lot_stats_mad(values, 7) == 1);
+    assert_true(fabs(lot_stats_robust_deviation(values, 7) - 1.4826 * 1.140) < 1e-12); /* table of 1992 */
+    assert_true(isnan(lot_stats_robust_deviation(values, 1)));
 }
 
 /* 2 4 4 4 5 5 7 9: mean 5, squared distances 9 1 1 1 0 0 4 16, together 32 over 7. */
