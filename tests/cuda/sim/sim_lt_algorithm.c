@@ -88,11 +88,12 @@ size_t lt_workspace_bytes(const lt_algorithm *algorithm, lt_shape shape)
 
 /* ---- attributes ---- */
 
+/* A room of another size than the attribute's is refused. */
 static cublasStatus_t give(const void *value, size_t size, void *to, size_t room, size_t *written)
 {
     if (written != NULL)
         *written = size;
-    if (to == NULL || room < size)
+    if (to == NULL || room != size)
         return room == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
     memcpy(to, value, size);
     return CUBLAS_STATUS_SUCCESS;

@@ -46,7 +46,7 @@ static cublasStatus_t get_member(const void *source, const member_row *row, void
         return CUBLAS_STATUS_INVALID_VALUE;
     if (written != NULL)
         *written = row->size;
-    if (value == NULL || size < row->size)
+    if (value == NULL || size != row->size)
         return size == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
     memcpy(value, (const char *)source + row->offset, row->size);
     return CUBLAS_STATUS_SUCCESS;
