@@ -26,6 +26,7 @@
 #   - whether a freed block counts until a synchronisation, the pool's steps   "# pool ...", "# allocator ..."
 #   - steps and support of energy and throttle counters, a reading's cost      "# telemetry ...", "# absent: ..."
 #   - whether cuBLASLt takes every shape, GELU_BIAS in float32 and tf32        "odd shapes: refused", "# refused: ..."
+#   - whether kernels and products reach behind 2^31 elements                  "large tensor: ...", "large product: ..."
 #   - whether equal passes give equal bits with the chosen algorithms          "outputs that differ"
 #   - whether the first algorithm is good enough, or --tune is needed          "products / best algorithm[, tuned]"
 #   - what pool and events cost a small pass                                   "small forward, ..."
@@ -134,6 +135,7 @@ check_module() {
     driver_part 40 bfloat16
     driver_part 20 small
     driver_part 30 load
+    driver_part 40 large
     driver_part 40 float16
     driver_part 40 tf32
     driver_part 50 float32

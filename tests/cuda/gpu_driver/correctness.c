@@ -103,8 +103,7 @@ static void export_layer(check *c, const char *folder, const layer *made)
     write_file(c, folder, "y", made->y, l->rows * l->out_features, l->dtype);
 }
 
-/* One layer against its definition; false where the library has no algorithm for it. */
-static bool check_layer(check *c, lot_linear linear, const char *folder, double *worst)
+bool check_layer(check *c, lot_linear linear, const char *folder, double *worst)
 {
     lot_plan *plan = NULL;
     lot_plan_facts facts;

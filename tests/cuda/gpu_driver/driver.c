@@ -198,12 +198,19 @@ typedef struct part {
     void (*run)(check *c);
 } part;
 
-static const part parts[] = {{"facts", check_facts},    {"values", part_values},
-                             {"layers", check_layers},  {"bandwidth", measure_bandwidths},
-                             {"cache", measure_cache},  {"bfloat16", part_bfloat16},
-                             {"float16", part_float16}, {"tf32", part_tf32},
-                             {"float32", part_float32}, {"rate", measure_rate},
-                             {"small", measure_small},  {"load", measure_load}};
+static const part parts[] = {{"facts", check_facts},
+                             {"values", part_values},
+                             {"layers", check_layers},
+                             {"large", check_large},
+                             {"bandwidth", measure_bandwidths},
+                             {"cache", measure_cache},
+                             {"bfloat16", part_bfloat16},
+                             {"float16", part_float16},
+                             {"tf32", part_tf32},
+                             {"float32", part_float32},
+                             {"rate", measure_rate},
+                             {"small", measure_small},
+                             {"load", measure_load}};
 
 static void run_part(check *c, const char *name)
 {

@@ -123,6 +123,11 @@ void drop_layer(check *c, layer *made);
 /* A `work`: one run of the layer, queued. */
 void run_layer(check *c, void *context);
 
+/* One layer against its definition; false where the library has no algorithm for it. Raises *worst to the
+ * largest error of sampled elements in units of its bound (above 1 is wrong), and leaves the tensors as files
+ * in `folder`, NULL for none (correctness.c). */
+bool check_layer(check *c, lot_linear linear, const char *folder, double *worst);
+
 /* ---- the library called bare, for the same product (bare.c) ---- */
 
 typedef struct bare {
@@ -158,6 +163,7 @@ void check_facts(check *c);
 void check_values(check *c);
 void check_digest(check *c);
 void check_layers(check *c);
+void check_large(check *c);
 void measure_bandwidths(check *c);
 void measure_cache(check *c);
 void measure_network(check *c, lot_dtype dtype, lot_math math, const char *name);
