@@ -233,3 +233,10 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 {
     return set_member(preference, find_member(PREFERENCE_ROWS, (int)attribute), value, size);
 }
+
+cublasStatus_t cublasLtMatmulPreferenceGetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    void *value, size_t size, size_t *written)
+{
+    return get_member(preference, find_member(PREFERENCE_ROWS, (int)attribute), value, size, written);
+}
