@@ -9,8 +9,8 @@
 /* Of the level; the rest is for the judge of speed. Drift can be found in two directions. */
 #define REPEAT_SHARE 0.2
 
-/* A change below this is no fault, however sure it is: clocks move by a step as a GPU warms up. Assumption.
- */
+/* A change below this is no fault, however sure it is: clocks move by a step as a GPU warms up, and repeats
+ * that follow one another are alike. Assumption. */
 #define LEAST_CHANGE 0.02
 
 /* Two clusters must be apart by so many times the noise of the group's GPUs, and by so many times the spread
@@ -26,20 +26,19 @@
 static void judge_drift(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t)
 {
     const double chance = REPEAT_SHARE * c->options->level / (2 * (c->tests > 1 ? c->tests : 1));
-    double limit;
+    const double excess = fabs(t->change) - LEAST_CHANGE, dof = (double)t->rows - 2;
+    double half;
     lot_finding *f;
 
-    if (t->rows < 4 || isnan(t->change) || fabs(t->change) <= LEAST_CHANGE)
+    if (t->rows < 4 || !(excess > 0) || lot_student_tail(excess / t->change_error, dof) >= chance)
         return;
-    if (lot_student_tail(fabs(t->change) / t->change_error, (double)t->rows - 2) >= chance)
-        return;
-    limit = lot_student_quantile(chance, (double)t->rows - 2) * t->change_error;
     f = lot_case_find(c, gpu, LOT_VERDICT_UNSTABLE, LOT_EVIDENCE_REPEAT, "drift");
     lot_finding_place(f, s->phase, s->schedule);
-    lot_finding_number(f, expm1(t->change), expm1(fmax(limit, LEAST_CHANGE)), "1");
-    limit = lot_student_quantile(0.025, (double)t->rows - 2) * t->change_error;
-    f->low = expm1(t->change - limit);
-    f->high = expm1(t->change + limit);
+    lot_finding_number(f, expm1(t->change),
+                       expm1(LEAST_CHANGE + lot_student_quantile(chance, dof) * t->change_error), "1");
+    half = lot_student_quantile(0.025, dof) * t->change_error;
+    f->low = expm1(t->change - half);
+    f->high = expm1(t->change + half);
     lot_finding_say(f, "its time changes by %+.2f %% from the first to the last of %lld repeats",
                     100 * expm1(t->change), (long long)t->rows);
 }

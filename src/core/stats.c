@@ -46,6 +46,20 @@ double lot_stats_median(const double *values, size_t count)
     return middle;
 }
 
+double lot_stats_mad(const double *values, size_t count)
+{
+    const double middle = lot_stats_median(values, count);
+    double *distances, result;
+
+    if (isnan(middle) || (distances = malloc(count * sizeof *distances)) == NULL)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        distances[i] = fabs(values[i] - middle);
+    result = lot_stats_median(distances, count);
+    free(distances);
+    return result;
+}
+
 /* What the MAD of a small normal sample is multiplied by. */
 static double mad_correction(size_t count)
 {
@@ -75,18 +89,6 @@ static double sorted_mad(const double *y, size_t count)
             high++;
     }
     return count % 2 == 1 ? last : 0.5 * (before + last);
-}
-
-double lot_stats_mad(const double *values, size_t count)
-{
-    double *order = sorted(values, count);
-    double result;
-
-    if (order == NULL)
-        return NAN;
-    result = sorted_mad(order, count);
-    free(order);
-    return result;
 }
 
 double lot_stats_robust_deviation(const double *sorted_values, size_t count)

@@ -71,6 +71,28 @@ static void drifting(void **state)
     EXPECT(&run, OK, OK, BIT(UNSTABLE), OK);
 }
 
+/* A straight line of 20 times whose ends lie `change` apart, with 0.3 % up and down about it: its standard
+ * error is about 0.0031 sqrt(12 / 20) = 0.24 %. */
+static void drift_by(lot_run *run, double change)
+{
+    synthetic_run_make(run, 4, 20, 0.02, 1);
+    for (size_t k = 0; k < 20; k++)
+        synthetic_run_warm(run, 2, k)->device_seconds =
+            0.0195 * exp(change * (double)k / 19 + (k % 2 ? 0.003 : -0.003));
+}
+
+/* A change is a fault where it is beyond doubt over 2 %, not where it is beyond doubt some change. */
+static void drift_beyond_doubt(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    drift_by(&run, 0.024);
+    EXPECT(&run, OK, OK, OK, OK);
+    drift_by(&run, 0.04);
+    EXPECT(&run, OK, OK, BIT(UNSTABLE), OK);
+}
+
 static void bimodal(void **state)
 {
     lot_run run;
@@ -190,6 +212,7 @@ int main(void)
         cmocka_unit_test(throttled_beside_the_passes),
         cmocka_unit_test(throttled_by_state),
         cmocka_unit_test(drifting),
+        cmocka_unit_test(drift_beyond_doubt),
         cmocka_unit_test(bimodal),
         cmocka_unit_test(outliers_are_no_cluster),
         cmocka_unit_test(bimodal_alone),
