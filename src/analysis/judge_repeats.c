@@ -46,7 +46,9 @@ static void judge_drift(lot_case *c, size_t gpu, const lot_series *s, const lot_
 static void judge_clusters(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t, double noise)
 {
     const double over_noise = isnan(noise) ? 0 : GAP_OVER_NOISE * noise;
-    const double limit = fmax(LEAST_CHANGE, fmax(over_noise, GAP_OVER_WITHIN * t->gap_deviation));
+    const double within =
+        fmax(t->gap_deviation, t->step / sqrt(12)); /* rounded times lie close by no merit */
+    const double limit = fmax(LEAST_CHANGE, fmax(over_noise, GAP_OVER_WITHIN * within));
     lot_finding *f;
 
     if (isnan(t->gap) || t->gap <= limit)

@@ -45,6 +45,7 @@ typedef struct contest {
     const char *schedule;
     lot_clock_kind clock;
     double noise;    /* standard deviation of one repeat, pooled */
+    double step;     /* of the clock, relative; 0 where none shows */
     int64_t repeats; /* fewest of one entrant */
 } contest;
 
@@ -94,19 +95,26 @@ static entrant entrant_of(const contest *k, size_t gpu, const lot_series *s)
     return (entrant){log(s->timing[k->clock].median_seconds), gpu, &s->timing[k->clock]};
 }
 
+/* Of two steps of one clock, either of which may be unknown: 0. */
+static double smaller_step(double a, double b)
+{
+    return a > 0 && b > 0 ? fmin(a, b) : a + b;
+}
+
 static void enter(const lot_case *c, contest *k)
 {
     k->clock = common_clock(c, k);
     k->count = 0;
     k->repeats = INT64_MAX;
+    k->step = 0;
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
         const lot_series *s = series_of(c, k, i);
 
         if (!finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0)
             continue;
         k->entrants[k->count++] = entrant_of(k, i, s);
-        if (s->timing[k->clock].rows < k->repeats)
-            k->repeats = s->timing[k->clock].rows;
+        k->repeats = s->timing[k->clock].rows < k->repeats ? s->timing[k->clock].rows : k->repeats;
+        k->step = smaller_step(k->step, s->timing[k->clock].step);
     }
     qsort(k->entrants, k->count, sizeof *k->entrants, by_time);
     for (size_t i = 0; i < k->count; i++)
@@ -132,10 +140,18 @@ static double pooled_noise(const contest *k, double *scratch)
     return scratch[(count - 1) / 2] / sqrt(shrink * shrink * shrink);
 }
 
-/* What the noise of the repeats adds to a median of them; unknown noise adds nothing and the text says so. */
+/* Variance that the noise of the repeats gives a median of them; unknown noise gives none and the text says
+ * so. */
 static double median_noise(double noise, int64_t repeats)
 {
     return isnan(noise) ? 0 : noise * noise * lot_median_variance((size_t)repeats);
+}
+
+/* The same where the clock goes by steps: the median of many rounded times is still half a step off at most,
+ * as likely here as there, which is a variance of step^2 / 12. */
+static double median_variance(const contest *k, double noise, int64_t repeats)
+{
+    return fmax(median_noise(noise, repeats), k->step * k->step / 12);
 }
 
 static double own_variance(const contest *k, const entrant *e)
@@ -143,7 +159,7 @@ static double own_variance(const contest *k, const entrant *e)
     const double own = e->timing->robust_deviation;
     const double noise = !isnan(own) && own > NOISY * k->noise ? own : k->noise;
 
-    return median_noise(noise, e->timing->rows);
+    return median_variance(k, noise, e->timing->rows);
 }
 
 /* The middle of all entrants but the one at `at`, from the sorted times. */
@@ -376,7 +392,7 @@ static void judge_contest(lot_case *c, contest *k, const lot_spread_prior *prior
     k->noise = pooled_noise(k, k->y);
     for (size_t i = 0; i < k->count; i++)
         k->y[i] = k->entrants[i].y;
-    lot_spread_fit_make(prior, k->y, median_noise(k->noise, k->repeats), k->count,
+    lot_spread_fit_make(prior, k->y, median_variance(k, k->noise, k->repeats), k->count,
                         lot_stats_median(k->y, k->count), &fit);
     lot_spread_all(prior, &fit, &all);
     judge_unfinished(c, k, prior, &all);

@@ -72,10 +72,28 @@ static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
     }
 }
 
+/* No clock in use steps further: CUDA's events have 0.5 us (cudaEventElapsedTime), 1.024 us on older GPUs. */
+#define COARSEST_STEP_SECONDS 1.1e-6
+
+/* Closer logarithms are one time: what rounding leaves of it. */
+#define SAME_TIME 1e-7
+
+/* The least difference of two sorted times, where a clock may step so far. Of times that no clock rounds it
+ * is far below their noise. */
+static double clock_step(const double *y, size_t count)
+{
+    double least = INFINITY;
+
+    for (size_t i = 1; i < count; i++)
+        if (y[i] - y[i - 1] > SAME_TIME)
+            least = fmin(least, y[i] - y[i - 1]);
+    return least * exp(y[count / 2]) <= COARSEST_STEP_SECONDS ? least : 0;
+}
+
 /* Fills *timing from `count` logarithms of times in order of measuring; sorts them. */
 static void summarise(double *y, size_t count, lot_timing *timing)
 {
-    *timing = (lot_timing){(int64_t)count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *timing = (lot_timing){(int64_t)count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
     if (count == 0)
         return;
     if (count >= 3)
@@ -83,6 +101,7 @@ static void summarise(double *y, size_t count, lot_timing *timing)
     timing->deviation = lot_stats_deviation(y, count);
     lot_stats_sort(y, count);
     timing->robust_deviation = lot_stats_robust_deviation(y, count);
+    timing->step = clock_step(y, count);
     timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);

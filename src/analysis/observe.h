@@ -23,6 +23,7 @@ typedef struct lot_timing {
     double gap;           /* between the means of the two best clusters of at least 2 and a tenth; 4 rows */
     double gap_deviation; /* standard deviation within the two clusters */
     double gap_share;     /* of the rows in the smaller cluster */
+    double step; /* of the clock, relative: the least difference of two times; 0 where it cannot be one */
 } lot_timing;
 
 typedef enum lot_clock_kind { LOT_CLOCK_HOST, LOT_CLOCK_DEVICE, LOT_CLOCK_COUNT } lot_clock_kind;

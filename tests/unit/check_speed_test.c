@@ -90,6 +90,24 @@ static void own_spread_of_three(void **state)
     lot_run_free(&run);
 }
 
+/* A pass of 10 us on a clock of 0.5 us: a step is 5 %, and a GPU on the other side of one is neither slow
+ * nor, where it lies between two, unstable. Two steps are slow. */
+static void coarse_clock(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 8, 5, 10e-6, 1);
+    synthetic_run_slow(&run, 1, 1 - 10 / 10.5);
+    for (size_t k = 0; k < 2; k++)
+        synthetic_run_warm(&run, 2, k)->device_seconds = 10.5e-6;
+    EXPECT(&run, OK, OK, OK, OK, OK, OK, OK, OK);
+    synthetic_run_make(&run, 8, 5, 10e-6, 1);
+    synthetic_run_slow(&run, 1, 1 - 10 / 11.0);
+    synthetic_run_warm(&run, 2, 0)->device_seconds = 10.5e-6;
+    EXPECT(&run, OK, BIT(SLOW), OK, OK, OK, OK, OK, OK);
+}
+
 /* A fast GPU is no fault, and does not make its peers slow. */
 static void fast_is_no_fault(void **state)
 {
@@ -356,6 +374,7 @@ int main(void)
         cmocka_unit_test(equal_times_equal_verdicts),
         cmocka_unit_test(middle_of_three),
         cmocka_unit_test(own_spread_of_three),
+        cmocka_unit_test(coarse_clock),
         cmocka_unit_test(fast_is_no_fault),
         cmocka_unit_test(one_clock_for_all),
         cmocka_unit_test(too_noisy),
