@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "core/nearest.h"
 #include "core/shell.h"
 
 /* In the order of a rental's life; one a line, so that a new one is one new line. */
@@ -38,8 +39,10 @@ static void print_usage(FILE *out)
              "they are not a language model, not training, and not the value of a rented GPU.\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    (void)fprintf(out, "\ngpulot COMMAND --help (or -h) tells more; gpulot --version prints the version.\n"
-                       "exit status: 0 done and good, 1 done and the answer is bad, 2 refused, 3 failure\n");
+    (void)fprintf(
+        out,
+        "\ngpulot COMMAND --help, or gpulot help COMMAND, tells more; gpulot --version prints the version.\n"
+        "exit status: 0 done and good, 1 done and the answer is bad, 2 refused, 3 failure\n");
 }
 
 static const lot_option *table_of(const lot_command *command, size_t *count)
@@ -110,27 +113,51 @@ static int finish(const char *prefix, lot_status status, const lot_error *error)
 static lot_status refuse(const char *argument, lot_error *error)
 {
     const char *const arguments[] = {"--help", NULL};
+    const bool option = argument[0] == '-';
+    lot_nearest nearest = {.typed = argument, .length = strlen(argument)};
     char *help = lot_shell_command(arguments);
+    char hint[LOT_NEAREST_HINT_MAX];
 
-    (void)lot_error_set(error, LOT_USAGE, "command", 0, "unknown %s '%.80s'; %.300s lists %s",
-                        argument[0] == '-' ? "option" : "command", argument, help != NULL ? help : "--help",
-                        argument[0] == '-' ? "what there is" : "them");
+    for (size_t i = 0; !option && i < COMMAND_COUNT; i++)
+        lot_nearest_offer(&nearest, commands[i]->name);
+    if (option)
+        lot_nearest_offer(&nearest, "--version");
+    (void)lot_error_set(error, LOT_USAGE, "command", 0, "unknown %s '%.80s'%s; %.300s lists %s",
+                        option ? "option" : "command", argument,
+                        lot_nearest_hint(&nearest, hint, sizeof hint), help != NULL ? help : "--help",
+                        option ? "what there is" : "them");
     free(help);
     return LOT_USAGE;
 }
 
-/* --version and --help of the program itself; false where argv asks for neither. As for a command, nothing
- * else is looked at where help is asked for. */
+/* `gpulot help`, and `gpulot help COMMAND`. */
+static lot_status help_on(const char *name, lot_error *error)
+{
+    const lot_command *command = name != NULL ? find(name) : NULL;
+
+    if (name == NULL || lot_is_help(name))
+        print_usage(stdout);
+    else if (command == NULL)
+        return refuse(name, error);
+    else
+        print_help(command);
+    return LOT_OK;
+}
+
+/* Help and --version of the program itself; false where argv asks for neither. As for a command, nothing
+ * else is looked at where --help is given. */
 static bool answered(int argc, char **argv, lot_status *status, lot_error *error)
 {
     *status = LOT_OK;
     if (lot_is_help(argv[1]))
         print_usage(stdout);
-    else if (strcmp(argv[1], "--version") != 0)
+    else if (strcmp(argv[1], "help") == 0)
+        *status = help_on(argv[2], error);
+    else if (strcmp(argv[1], "--version") != 0 && strcmp(argv[1], "-V") != 0)
         return false;
     else if (argc > 2)
         *status =
-            lot_error_set(error, LOT_USAGE, "--version", 0, "--version takes no argument: '%.80s'", argv[2]);
+            lot_error_set(error, LOT_USAGE, argv[1], 0, "%s takes no argument: '%.80s'", argv[1], argv[2]);
     else
         printf("gpulot %s\n", GPULOT_VERSION);
     *status = *status == LOT_OK ? flush_results(LOT_OK, error) : *status;

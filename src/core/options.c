@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
+
 /* ---- values ---- */
 
 bool lot_parse_integer(const char *text, int64_t *value)
@@ -276,6 +278,19 @@ typedef struct arguments {
     int next;
 } arguments;
 
+static lot_status refuse_unknown(const lot_option_table *table, const char *argument, size_t length,
+                                 lot_error *error)
+{
+    lot_nearest nearest = {.typed = argument, .length = length};
+    char hint[LOT_NEAREST_HINT_MAX];
+
+    for (size_t i = 0; i < table->count; i++)
+        if (!positional(&table->rows[i]))
+            lot_nearest_offer(&nearest, table->rows[i].name);
+    return lot_error_set(error, LOT_USAGE, "options", 0, "unknown option '%.80s'%s; --help lists them",
+                         argument, lot_nearest_hint(&nearest, hint, sizeof hint));
+}
+
 /* Takes the option that comes next, and its value, which may be the argument behind it. */
 static lot_status take_named(const lot_option_table *table, arguments *left, const lot_option **taken,
                              const char **value, lot_error *error)
@@ -286,8 +301,7 @@ static lot_status take_named(const lot_option_table *table, arguments *left, con
     const lot_option *option = find_named(table->rows, table->count, argument, length);
 
     if (option == NULL)
-        return lot_error_set(error, LOT_USAGE, "options", 0, "unknown option '%.80s'; --help lists them",
-                             argument);
+        return refuse_unknown(table, argument, length, error);
     *taken = option;
     *value = equals != NULL ? equals + 1 : NULL;
     if (option->kind == LOT_OPTION_FLAG && equals != NULL)
@@ -335,7 +349,8 @@ static lot_status take_all(const lot_option_table *table, arguments *left, void 
         } else {
             option = next_positional(table->rows, table->count, given);
             if (option == NULL)
-                status = lot_error_set(error, LOT_USAGE, "options", 0, "unexpected argument '%.80s'", value);
+                status = lot_error_set(error, LOT_USAGE, "options", 0,
+                                       "unexpected argument '%.80s'; --help lists what there is", value);
             left->next++;
         }
         if (status != LOT_OK)

@@ -190,8 +190,10 @@ static void test_shape_of_the_line(void **state)
     (void)state;
     assert_int_equal(parse(&c, &help, &error, 2, "--unknown", "f"), LOT_USAGE);
     assert_string_equal(error.text, "unknown option '--unknown'; --help lists them");
+    assert_int_equal(parse(&c, &help, &error, 2, "--counts=3", "f"), LOT_USAGE);
+    assert_string_equal(error.text, "unknown option '--counts=3' (did you mean --count?); --help lists them");
     assert_int_equal(parse(&c, &help, &error, 2, "f", "g"), LOT_USAGE);
-    assert_string_equal(error.text, "unexpected argument 'g'");
+    assert_string_equal(error.text, "unexpected argument 'g'; --help lists what there is");
     assert_int_equal(parse(&c, &help, &error, 2, "f", "--count"), LOT_USAGE);
     assert_string_equal(error.text, "--count needs a value: N");
     assert_int_equal(parse(&c, &help, &error, 4, "--count", "1", "--count=2", "f"), LOT_USAGE);
