@@ -26,7 +26,8 @@ __device__ static inline float lot_exp2(float x)
 /* The same function in half the instructions, for types whose memory brings twice the values: with a = |x|,
  * max(x, 0) - a 2^p(a), where 2^p(a) is the normal law's tail erfc(a / sqrt(2)) / 2. The polynomial is the
  * weighted minimax fit of degree 8 with p(0) = -1 on [0, 6]; behind it, it falls. Off by at most 2^-21.4 of
- * |x|, and for negative x above -6 by 2^-16 of the value itself, where the form above cancels. */
+ * |x|, and for negative x above -6 by 2^-16 of the value itself, where the form above cancels. Of infinities
+ * it makes NaNs. */
 __device__ static inline float lot_gelu_tail(float x)
 {
     const float a = fabsf(x);
