@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/cuda/kernels.h"
 #include "gpu/digest.h"
 #include "gpu/generator.h"
 
@@ -226,4 +227,53 @@ void check_digest(check *c)
     must_hold(c, "digest: differs from its definition", got != wanted || !finite, 0.0);
     free(host);
     c->module->free(c->device, device);
+}
+
+/* GELU of one value of a half type: its error in units of its bound, infinite where a value that is not
+ * finite became one. The bound is half a unit of the result's last place, and 2^-21 of |x| for the
+ * evaluation. */
+static double gelu_error(lot_dtype dtype, double x, double y)
+{
+    const double unit = dtype == LOT_FLOAT16 ? 0x1p-11 : 0x1p-8,
+                 least = dtype == LOT_FLOAT16 ? 0x1p-25 : 0x1p-134; /* half of the smallest subnormal */
+    const double wanted = 0.5 * x * erfc(-x * sqrt(0.5));
+
+    if (!isfinite(x) || !isfinite(y))
+        return isfinite(x) == isfinite(y) ? 0.0 : INFINITY;
+    return fabs(y - wanted) / (unit * fabs(wanted) + least + 0x1p-21 * fabs(x));
+}
+
+static double worst_gelu(check *c, lot_dtype dtype)
+{
+    enum { VALUES = 1 << 16 };
+    uint16_t *values = malloc(VALUES * sizeof *values), *made;
+    void *device = take(c, VALUES * (int64_t)sizeof *values);
+    double worst = 0.0;
+
+    if (values == NULL)
+        give_up("malloc", "no memory");
+    for (int i = 0; i < VALUES; i++)
+        values[i] = (uint16_t)i;
+    WORKS(c, c->module->upload(c->device, device, values, VALUES * (int64_t)sizeof *values, &c->error));
+    RUNTIME(lot_launch_gelu(device, VALUES, dtype, c->stream));
+    RUNTIME(cudaStreamSynchronize(c->stream));
+    made = fetch(c, device, VALUES, dtype);
+    for (int i = 0; i < VALUES; i++)
+        worst = fmax(worst,
+                     gelu_error(dtype, (double)value_at(values, dtype, i), (double)value_at(made, dtype, i)));
+    free(made);
+    free(values);
+    c->module->free(c->device, device);
+    return worst;
+}
+
+void check_gelu(check *c)
+{
+    for (int dtype = LOT_FLOAT16; dtype < LOT_DTYPE_COUNT; dtype++) {
+        char text[64];
+
+        (void)snprintf(text, sizeof text, "%s GELU of every value: error / bound",
+                       lot_dtype_name((lot_dtype)dtype));
+        must_hold(c, text, worst_gelu(c, (lot_dtype)dtype), 1.0);
+    }
 }

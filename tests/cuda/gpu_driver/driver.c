@@ -171,6 +171,7 @@ static void part_values(check *c)
 {
     check_values(c);
     check_digest(c);
+    check_gelu(c);
 }
 
 static void part_bfloat16(check *c)

@@ -162,6 +162,7 @@ int best_bares(check *c, const bare *all, double limit_seconds, bare best[FINALI
 void check_facts(check *c);
 void check_values(check *c);
 void check_digest(check *c);
+void check_gelu(check *c);
 void check_layers(check *c);
 void check_large(check *c);
 void measure_bandwidths(check *c);
