@@ -15,7 +15,8 @@
 
 /* What was seen while the records went by. */
 typedef struct tally {
-    int failed;
+    int failed;  /* by themselves, the lost ones with them */
+    int stopped; /* by a signal or since another rank had failed */
     int lost;
     int simulated;
     int64_t named; /* the failed rank that tells most */
@@ -44,7 +45,10 @@ static void count(tally *seen, const lot_record *record)
         seen->named = record->head.identity.rank;
         (void)lot_field_copy(seen->named_text, sizeof seen->named_text, outcome->error_text);
     }
-    seen->failed++;
+    if (tells(outcome) == INTERRUPTED_TELLS)
+        seen->stopped++;
+    else
+        seen->failed++;
     seen->lost += strcmp(outcome->status, lot_status_name(LOT_LOST)) == 0;
 }
 
@@ -150,6 +154,26 @@ static lot_status after_measuring(lot_error *error)
     return error->status;
 }
 
+/* What the run says in the end. A rank that was stopped did not fail: where others did, it is told apart. */
+static lot_status conclude(const tally *seen, int size, lot_error *error)
+{
+    const int bad = seen->failed > 0 ? seen->failed : seen->stopped;
+    char stopped[64] = "";
+
+    if (bad == 0)
+        return LOT_OK;
+    if (seen->failed > 0 && seen->stopped > 0)
+        (void)snprintf(stopped, sizeof stopped, " and %d %s stopped", seen->stopped,
+                       seen->stopped > 1 ? "were" : "was");
+    return lot_error_set(error, seen->lost > 0 ? LOT_LOST : LOT_RANK_FAILED, "measure", bad,
+                         "%d of %s %s%s, %srank %lld: %s", bad, lot_count(size, "rank").text,
+                         seen->failed > 0 ? "failed" : "ended early", stopped,
+                         stopped[0] != '\0' ? "failed: "
+                         : bad > 1          ? "among them "
+                                            : "",
+                         (long long)seen->named, seen->named_text);
+}
+
 lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json, size_t size,
                                  lot_error *error)
 {
@@ -182,13 +206,7 @@ lot_status lot_gathering_collect(lot_gathering *gathering, const char *own_json,
     status = lot_archive_finish(writer, header, gathering->tariff_json, error);
     if (status != LOT_OK)
         return after_measuring(error);
-    if (seen.failed == 0)
-        return LOT_OK;
-    return lot_error_set(error, seen.lost > 0 ? LOT_LOST : LOT_RANK_FAILED, "measure", seen.failed,
-                         "%d of %s %s, %srank %lld: %s", seen.failed,
-                         lot_count(gathering->team->facts.size, "rank").text,
-                         seen.named_tells == INTERRUPTED_TELLS ? "ended early" : "failed",
-                         seen.failed > 1 ? "among them " : "", (long long)seen.named, seen.named_text);
+    return conclude(&seen, gathering->team->facts.size, error);
 }
 
 lot_status lot_gathering_hand_in(const lot_gathering *gathering, const char *json, size_t size,

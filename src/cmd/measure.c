@@ -168,6 +168,7 @@ static lot_status introduce(lot_measurement *m, const lot_error *mine, lot_error
     hello.config_digest = lot_measure_config_digest(&m->config);
     hello.local_rank = m->launch.local_rank;
     hello.ordinal = (int32_t)device->ordinal;
+    hello.visible = (int32_t)m->record.head.identity.visible_count;
     (void)lot_field_copy(hello.kind, sizeof hello.kind, device->kind);
     lot_host_name(hello.host, sizeof hello.host);
     (void)lot_field_copy(hello.uuid, sizeof hello.uuid, device->uuid);

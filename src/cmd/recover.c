@@ -38,6 +38,7 @@ typedef struct recovery {
     lot_run_header header;
     int64_t lost;
     int64_t failed;
+    int64_t stopped; /* by a signal, or since another rank was gone */
     int64_t rows;
     char first_lost[64]; /* "1, 3, ..." */
 } recovery;
@@ -78,6 +79,8 @@ static lot_status take_record(void *context, const lot_record *record, lot_error
     r->rows += (int64_t)record->phase_count;
     if (strcmp(head->outcome.status, lot_status_name(LOT_LOST)) == 0)
         note_lost(r, head->identity.rank);
+    else if (strcmp(head->outcome.status, lot_status_name(LOT_INTERRUPTED)) == 0)
+        r->stopped++;
     else if (strcmp(head->outcome.status, lot_status_name(LOT_OK)) != 0)
         r->failed++;
     return LOT_OK;
@@ -112,6 +115,10 @@ static lot_status report(const recovery *r, const recover_config *config, lot_er
     if (r->failed > 0)
         return lot_error_set(error, LOT_RANK_FAILED, "recover", 0, "%" PRId64 " of %s failed; %s says how",
                              r->failed, ranks.text, config->output);
+    if (r->stopped > 0)
+        return lot_error_set(error, LOT_RANK_FAILED, "recover", 0,
+                             "%" PRId64 " of %s ended early; %s says how", r->stopped, ranks.text,
+                             config->output);
     return LOT_OK;
 }
 
@@ -171,7 +178,7 @@ const lot_command lot_command_recover = {
         "folders of its hosts, brought to one machine. A rank that ended without saying so is recorded\n"
         "as lost, with all that it had measured; a rank that left nothing is recorded as lost too. Where\n"
         "a rank's file lies in several folders the longest one counts, and the others must be its\n"
-        "beginning. The folders are kept. Exit status 1 where a rank is lost or failed.",
+        "beginning. The folders are kept. Exit status 1 where a rank is lost, failed or was stopped.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(recover_config),

@@ -32,6 +32,20 @@ static int same_device(const lot_hello *a, const lot_hello *b)
            strcmp(a->pci_address, b->pci_address) == 0;
 }
 
+/* Both hold one device. Where a rank sees others the way out is another --device, else another launch. */
+static lot_status shared_error(const lot_hello *a, const lot_hello *b, lot_error *error)
+{
+    const char *way = a->visible == 1 && b->visible == 1
+                          ? ", and neither sees another: show each rank its own or every rank all devices of "
+                            "its host (CUDA_VISIBLE_DEVICES), and start no more ranks than there are"
+                          : ": give each its own";
+
+    return lot_error_set(error, LOT_SHARED_DEVICE, "--device", 0,
+                         "rank %d and rank %d hold the same device, %s at %s on %s%s, or --allow-shared",
+                         a->vote.rank, b->vote.rank, a->uuid[0] != '\0' ? a->uuid : "without UUID",
+                         a->pci_address, a->host, way);
+}
+
 static lot_status check_sharing(const lot_hello *hellos, int count, lot_error *error)
 {
     const lot_hello **order = calloc((size_t)count, sizeof *order);
@@ -44,13 +58,7 @@ static lot_status check_sharing(const lot_hello *hellos, int count, lot_error *e
     qsort(order, (size_t)count, sizeof *order, by_device);
     for (int i = 1; status == LOT_OK && i < count; i++)
         if (same_device(order[i - 1], order[i]))
-            status = lot_error_set(
-                error, LOT_SHARED_DEVICE, "--device", 0,
-                "rank %d and rank %d hold the same device, %s at %s on %s: give each its own, or "
-                "--allow-shared",
-                order[i - 1]->vote.rank, order[i]->vote.rank,
-                order[i]->uuid[0] != '\0' ? order[i]->uuid : "without UUID", order[i]->pci_address,
-                order[i]->host);
+            status = shared_error(order[i - 1], order[i], error);
     free(order);
     return status;
 }

@@ -11,7 +11,8 @@ typedef struct lot_hello {
     uint64_t config_digest;
     int32_t local_rank;
     int32_t ordinal;
-    char kind[8]; /* "host", "cuda" */
+    int32_t visible; /* devices that this rank sees */
+    char kind[8];    /* "host", "cuda" */
     char host[64];
     char uuid[48];
     char mig_parent_uuid[48];
@@ -29,7 +30,8 @@ typedef struct lot_welcome {
 /* Checks the hellos of all ranks, hellos[rank]. The first refusal of a rank comes first, then
  * LOT_RANKS_DIFFER where two ranks were started with different options, then LOT_SHARED_DEVICE where two
  * ranks hold the same GPU or MIG slice (by UUID, or by host and PCI address where there is none; never by
- * ordinal) and `allow_shared` is 0. Host devices may be shared. The text names both ranks. */
+ * ordinal) and `allow_shared` is 0. Host devices may be shared. The text names both ranks, and what to do
+ * where each was shown no other device. */
 lot_status lot_ledger_check(const lot_hello *hellos, int count, int allow_shared, lot_error *error);
 
 /* The number of pairs of ranks, local ranks 0 and 1, 2 and 3, ..., on the host that has most. */

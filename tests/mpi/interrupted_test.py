@@ -51,6 +51,17 @@ class Signals(RanksTest):
             [record] = self.check(run, 1)
         self.assertEqual(record["outcome"]["error_text"], f"stopped by signal {int(signal.SIGTERM)}")
 
+    def test_what_was_stopped_is_no_failure_to_recover_either(self):
+        with Started([PROGRAM, "measure", *ENDLESS, "--quiet", "--output", str(self.output)]) as run:
+            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14)
+            self.output.write_text("somebody's own file")
+            run.process.send_signal(signal.SIGTERM)
+            self.assertEqual(run.wait(), 3)
+        [spool] = self.spools()
+        another = self.folder / "another.h5"
+        status, _, err = self.alone("recover", spool, "--output", another)
+        self.assertEqual((status, err), (1, f"gpulot recover: 1 of 1 rank ended early; {another} says how\n"))
+
     def stop_one(self, ranks, victim, *options, when):
         """A signal to one rank alone: its own record and the others' say whose it was."""
         with Started(command(ranks, *options, "--quiet", "--output", self.output)) as run:
@@ -100,10 +111,10 @@ class Killed(RanksTest):
         self.assertEqual(status, 1, err)
         return self.records()
 
-    def three_that_outlive_one_another(self):
-        """mpirun --enable-recovery leaves the others alive."""
-        short = [*ENDLESS[:-4], "--soak", "8s", "--memory", "1%"] # long enough to be met on a busy machine
-        mpirun, *rest = command(3, *short, "--quiet", "--output", self.output)
+    def three_that_outlive_one_another(self, soak="4s"):
+        """mpirun --enable-recovery leaves the others alive. Of the soak 3 s are left when its first row is seen."""
+        arguments = [*ENDLESS[:-4], "--soak", soak, "--memory", "1%"]
+        mpirun, *rest = command(3, *arguments, "--quiet", "--output", self.output)
         return Started([mpirun, "--enable-recovery", *rest])
 
     def test_one_says_what_to_do_where_rank_0_cannot(self):
@@ -140,6 +151,16 @@ class Killed(RanksTest):
         self.assertEqual([r["outcome"]["status"] for r in again], ["ok", "lost", "ok"])
         for one, other in zip(records, again):
             self.assertEqual(len(one["phases"]), len(other["phases"]))
+
+    def test_those_that_were_stopped_are_not_counted_as_failed(self):
+        with self.three_that_outlive_one_another("100s") as run:
+            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
+            os.kill(run.ranks()[1], signal.SIGKILL)
+            os.kill(run.ranks()[0], signal.SIGUSR1)
+            run.wait()
+            said = run.text()
+        self.assertIn("1 of 3 ranks failed and 2 were stopped, failed: rank 1: ", said)
+        self.assertEqual([r["outcome"]["status"] for r in self.records()], ["interrupted", "lost", "interrupted"])
 
     def check(self, victim):
         records = self.kill(victim)

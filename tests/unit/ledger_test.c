@@ -47,7 +47,28 @@ static void test_one_device_twice_names_both(void **state)
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
     assert_non_null(strstr(error.text, "rank 1 and rank 3"));
     assert_non_null(strstr(error.text, "GPU-1"));
+    assert_non_null(strstr(error.text, ": give each its own"));
     assert_int_equal(lot_ledger_check(hellos, 4, 1, &error), LOT_OK);
+}
+
+static void test_ranks_that_are_shown_one_and_the_same_are_told(void **state)
+{
+    lot_hello hellos[4];
+    lot_error error;
+
+    (void)state;
+    four_ranks(hellos);
+    strcpy(hellos[1].uuid, "GPU-0");
+    hellos[0].visible = hellos[1].visible = 1;
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
+    assert_string_equal(error.text,
+                        "rank 0 and rank 1 hold the same device, GPU-0 at 0000:00:00.0 on node0, and neither "
+                        "sees another: show each rank its own or every rank all devices of its host "
+                        "(CUDA_VISIBLE_DEVICES), and start no more ranks than there are, or --allow-shared");
+    /* Where one of them sees more, --device is the way out. */
+    hellos[1].visible = 2;
+    assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
+    assert_null(strstr(error.text, "neither"));
 }
 
 static void test_without_uuid_host_and_address_decide(void **state)
@@ -246,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distinct_devices_pass),
         cmocka_unit_test(test_one_device_twice_names_both),
+        cmocka_unit_test(test_ranks_that_are_shown_one_and_the_same_are_told),
         cmocka_unit_test(test_without_uuid_host_and_address_decide),
         cmocka_unit_test(test_pairs_of_the_fullest_host),
         cmocka_unit_test(test_a_cpu_may_be_shared),
