@@ -74,7 +74,7 @@ static void run_network(check *c, void *context)
 static void race(check *c, layer *l, int runs, double *ours, double *best, rivals *seen)
 {
     bare all = make_bare(c, l, CANDIDATES), fastest[FINALISTS];
-    const int count = best_bares(c, &all, c->small ? 1 : RIVAL_SECONDS, fastest, seen);
+    const int count = best_bares(c, &all, RIVAL_SECONDS, fastest, seen);
     contender run[1 + FINALISTS] = {{.how = by_device, .run = run_layer, .context = l}};
     double least = INFINITY;
 
