@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LETTERS_MAX 32 /* longer than every name; what was typed and is longer is compared by its beginning  \
-                        */
+#define LETTERS_MAX 32 /* longer than every name; a longer word is compared by its beginning */
 #define EDITS_MAX   2
 #define BEGIN_LEAST 3
 
