@@ -95,19 +95,31 @@ static void judge_expectations(lot_case *c, size_t gpu, const lot_series *s, con
             "no expectation is for this exact model and work");
 }
 
-/* Times of the earlier run's GPUs of the same group, on the same clock and schedule; their number. */
-static size_t earlier_times(const lot_case *c, size_t gpu, const lot_series *s, double *y, size_t capacity)
+/* A few hundred earlier GPUs tell their middle well enough, which keeps the whole linear. */
+#define EARLIER_MOST 256
+
+/* Earlier GPUs of the same group, on the same clock and schedule. */
+typedef struct earlier {
+    double y[EARLIER_MOST];        /* ln seconds of the median repeat */
+    double variance[EARLIER_MOST]; /* that its repeats give it */
+    size_t count;
+} earlier;
+
+static void find_earlier(const lot_case *c, size_t gpu, const lot_series *s, earlier *found)
 {
-    size_t first, count = 0;
+    size_t first;
     const size_t end = lot_case_earlier(c, c->gpus[gpu].head, &first);
 
-    for (size_t i = first; i < end && count < capacity; i++) {
+    found->count = 0;
+    for (size_t i = first; i < end && found->count < EARLIER_MOST; i++) {
         const lot_series *e = lot_observation_find(c->earlier[i].seen, s->phase, s->schedule);
+        const lot_timing *t = e == NULL ? NULL : &e->timing[lot_series_clock(s)];
 
-        if (e != NULL && e->timing[lot_series_clock(s)].rows > 0)
-            y[count++] = log(e->timing[lot_series_clock(s)].median_seconds);
+        if (t == NULL || t->rows == 0)
+            continue;
+        found->y[found->count] = log(t->median_seconds);
+        found->variance[found->count++] = variance_of(t);
     }
-    return count;
 }
 
 /* Where the earlier run has no equal GPU, says what the one that is most alike differs in: in the order of
@@ -129,22 +141,22 @@ static void say_incomparable(lot_case *c, size_t gpu)
         "no GPU of the earlier archive is equal: %s", equal_before > equal_after ? before : after);
 }
 
-/* The earlier GPUs stand for peers, of whose spread only the prior is taken: they ran at another time. A few
- * hundred of them tell the middle well enough, which keeps the whole linear. */
+/* The earlier GPUs stand for peers, of whose spread only the prior is taken: they ran at another time. */
 static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t,
                           const lot_spread_prior *prior)
 {
-    double y[256];
-    const size_t count = earlier_times(c, gpu, s, y, sizeof y / sizeof y[0]);
     const double chance = c->options->level / (double)c->count;
     lot_spread_belief belief;
     double d, threshold;
+    earlier peers;
     lot_finding *f;
 
-    if (count == 0)
+    find_earlier(c, gpu, s, &peers);
+    if (peers.count == 0)
         return;
-    lot_spread_prior_only(prior, count, variance_of(t), &belief);
-    d = log(t->median_seconds) - lot_stats_median(y, count);
+    lot_spread_prior_only(prior, peers.count, variance_of(t), &belief);
+    belief.centre_variance = lot_stats_median(peers.variance, peers.count);
+    d = log(t->median_seconds) - lot_stats_median(peers.y, peers.count);
     note_judged(c, gpu, t);
     if (lot_spread_tail(prior, &belief, d) >= chance) {
         if (t->rows > 1)
@@ -156,7 +168,7 @@ static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lo
     lot_finding_place(f, s->phase, s->schedule);
     lot_finding_number(f, lot_speed_lost(d), lot_speed_lost(threshold), "1");
     lot_finding_say(f, "%.2f %% slower than %s of the earlier archive (own threshold %.2f %%)",
-                    100 * lot_speed_lost(d), lot_count((int64_t)count, "equal GPU").text,
+                    100 * lot_speed_lost(d), lot_count((int64_t)peers.count, "equal GPU").text,
                     100 * lot_speed_lost(threshold));
 }
 

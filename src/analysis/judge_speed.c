@@ -162,20 +162,28 @@ static double own_variance(const contest *k, const entrant *e)
     return median_variance(k, noise, e->timing->rows);
 }
 
-/* The middle of all entrants but the one at `at`, from the sorted times. */
-static double middle_without(const contest *k, size_t at)
-{
-    const size_t left = k->count - 1;
-    const size_t low = (left - 1) / 2, high = left / 2; /* places among the others */
+/* The middle of some entrants. */
+typedef struct middle {
+    size_t count; /* of the entrants */
+    double y;
+    double noise; /* variance that their own repeats give those whose times make it */
+} middle;
 
-    return 0.5 * (k->y[low >= at ? low + 1 : low] + k->y[high >= at ? high + 1 : high]);
+/* The middle of all entrants but the one at `at`, from the sorted times; of all where it is k->count. */
+static middle middle_without(const contest *k, size_t at)
+{
+    const size_t left = k->count - (at < k->count);
+    const size_t low = (left - 1) / 2, high = left / 2; /* places among those left */
+    const entrant *a = &k->entrants[low >= at ? low + 1 : low],
+                  *b = &k->entrants[high >= at ? high + 1 : high];
+
+    return (middle){left, 0.5 * (a->y + b->y), 0.5 * (own_variance(k, a) + own_variance(k, b))};
 }
 
 /* Without an interval where the variance is NaN. */
-static lot_estimate effect(double y, double middle, double variance)
+static lot_estimate effect(double d, double variance)
 {
     const double half = NORMAL_975 * sqrt(variance);
-    const double d = y - middle;
 
     return (lot_estimate){lot_speed_lost(d), lot_speed_lost(d - half), lot_speed_lost(d + half)};
 }
@@ -308,11 +316,15 @@ static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const
     find_slow(c, k, e, at);
 }
 
-/* `variance` is that of the distance between the GPU and the middle of its peers, as far as it is known:
- * where one time stands for a GPU it lacks the noise, and there is no interval. */
-static standing standing_of(const contest *k, const entrant *e, size_t peers, double middle, double variance)
+/* `judge` is the belief that is left when the entrant is; `used` the spread of all. Where one time stands for
+ * a GPU its noise is not known, and there is no interval. */
+static standing standing_of(const contest *k, const entrant *e, const middle *peers,
+                            const lot_spread_belief *judge, double used)
 {
-    return (standing){peers, e->y - middle, effect(e->y, middle, isnan(k->noise) ? NAN : variance), NAN};
+    const double variance = judge->variance + lot_spread_centre_variance(judge, used);
+    const double d = e->y - peers->y;
+
+    return (standing){peers->count, d, effect(d, isnan(k->noise) ? NAN : variance), NAN};
 }
 
 /* Judges every entrant of a sorted contest of at least two. Only one in the slower half, with the middle one
@@ -327,15 +339,18 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
 
     for (size_t i = 0; i < k->count; i++) {
         const entrant *e = &k->entrants[i];
-        const double own = own_variance(k, e), middle = middle_without(k, i);
-        standing at = standing_of(k, e, k->count - 1, middle,
-                                  own + lot_median_variance(k->count - 1) * (used * used + all->variance));
-        lot_spread_belief judge;
+        const middle peers = middle_without(k, i);
+        lot_spread_belief judge = *all;
+        standing at;
 
         if (i == first_slow || i == slower_half)
-            lot_spread_fit_make(prior, k->y, all->variance, k->count, middle, &fit);
+            lot_spread_fit_make(prior, k->y, all->variance, k->count, peers.y, &fit);
         if (i >= first_slow)
-            lot_spread_without(prior, &fit, e->y, own, &judge);
+            lot_spread_without(prior, &fit, e->y, &judge);
+        judge.variance = own_variance(k, e);
+        judge.centre_variance = peers.noise;
+        judge.centre_factor = lot_median_variance(peers.count);
+        at = standing_of(k, e, &peers, &judge, used);
         judge_entrant(c, k, e, prior, i >= first_slow ? &judge : NULL, &at);
     }
 }
@@ -344,13 +359,13 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
 static void judge_unfinished(lot_case *c, const contest *k, const lot_spread_prior *prior,
                              const lot_spread_belief *all)
 {
-    const double middle = lot_stats_median(k->y, k->count);
+    const middle peers = middle_without(k, k->count);
     const double used = lot_spread_mean(prior, all);
-    const double middle_variance = all->centre_factor * (used * used + all->variance);
+    lot_spread_belief judge = *all;
 
+    judge.centre_variance = peers.noise;
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
         const lot_series *s = series_of(c, k, i);
-        lot_spread_belief judge = *all;
         standing at;
         entrant e;
 
@@ -358,7 +373,7 @@ static void judge_unfinished(lot_case *c, const contest *k, const lot_spread_pri
             continue;
         e = entrant_of(k, i, s);
         judge.variance = own_variance(k, &e);
-        at = standing_of(k, &e, k->count, middle, judge.variance + middle_variance);
+        at = standing_of(k, &e, &peers, &judge, used);
         judge_entrant(c, k, &e, prior, &judge, &at);
     }
 }

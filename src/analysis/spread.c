@@ -104,18 +104,18 @@ void lot_spread_all(const lot_spread_prior *prior, const lot_spread_fit *fit, lo
     for (int k = 0; k < LOT_SPREAD_STEPS; k++)
         belief->weight[k] = prior->log_weight[k] + fit->log_likelihood[k];
     normalise(belief->weight);
-    belief->variance = fit->variance;
+    belief->variance = belief->centre_variance = fit->variance;
     belief->centre_factor = lot_median_variance(fit->count);
 }
 
-void lot_spread_without(const lot_spread_prior *prior, const lot_spread_fit *fit, double y, double variance,
+void lot_spread_without(const lot_spread_prior *prior, const lot_spread_fit *fit, double y,
                         lot_spread_belief *belief)
 {
     for (int k = 0; k < LOT_SPREAD_STEPS; k++)
         belief->weight[k] = prior->log_weight[k] + fit->log_likelihood[k] -
                             log(density(y - fit->centre, total_sigma(prior, k, fit->variance)));
     normalise(belief->weight);
-    belief->variance = variance;
+    belief->variance = belief->centre_variance = fit->variance;
     belief->centre_factor = lot_median_variance(fit->count - 1);
 }
 
@@ -125,19 +125,30 @@ void lot_spread_prior_only(const lot_spread_prior *prior, size_t count, double v
     for (int k = 0; k < LOT_SPREAD_STEPS; k++)
         belief->weight[k] = prior->log_weight[k];
     normalise(belief->weight);
-    belief->variance = variance;
+    belief->variance = belief->centre_variance = variance;
     belief->centre_factor = lot_median_variance(count);
+}
+
+double lot_spread_centre_variance(const lot_spread_belief *belief, double spread)
+{
+    return belief->centre_factor * (spread * spread + belief->centre_variance);
+}
+
+/* Standard deviation of the distance between an honest GPU and the middle, for the spread at `k`. */
+static double distance_sigma(const lot_spread_prior *prior, const lot_spread_belief *belief, int k)
+{
+    const double spread = prior->spread[k];
+
+    return sqrt(spread * spread + belief->variance + lot_spread_centre_variance(belief, spread));
 }
 
 double lot_spread_tail(const lot_spread_prior *prior, const lot_spread_belief *belief, double distance)
 {
-    const double factor = sqrt(1 + belief->centre_factor);
     double tail = 0;
 
     for (int k = 0; k < LOT_SPREAD_STEPS; k++)
         if (belief->weight[k] > NEGLIGIBLE)
-            tail += belief->weight[k] *
-                    lot_normal_tail(distance / (factor * total_sigma(prior, k, belief->variance)));
+            tail += belief->weight[k] * lot_normal_tail(distance / distance_sigma(prior, belief, k));
     return tail;
 }
 
@@ -145,12 +156,11 @@ double lot_spread_tail(const lot_spread_prior *prior, const lot_spread_belief *b
 static double tail_slope(const lot_spread_prior *prior, const lot_spread_belief *belief, double distance,
                          double tail)
 {
-    const double factor = sqrt(1 + belief->centre_factor);
     double density = 0;
 
     for (int k = 0; k < LOT_SPREAD_STEPS; k++)
         if (belief->weight[k] > NEGLIGIBLE) {
-            const double sigma = factor * total_sigma(prior, k, belief->variance);
+            const double sigma = distance_sigma(prior, belief, k);
             const double z = distance / sigma;
 
             density += belief->weight[k] * exp(-0.5 * z * z) / (sigma * SQRT_2_PI);

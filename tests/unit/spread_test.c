@@ -48,7 +48,7 @@ static double tail_of(const double *y, size_t count, size_t judged, double dista
             others[n++] = y[i];
     lot_spread_prior_make(PRIOR, &prior);
     lot_spread_fit_make(&prior, y, 0, count, n == 2 ? 0.5 * (others[0] + others[1]) : others[0], &fit);
-    lot_spread_without(&prior, &fit, y[judged], 0, &belief);
+    lot_spread_without(&prior, &fit, y[judged], &belief);
     return lot_spread_tail(&prior, &belief, distance);
 }
 
