@@ -112,7 +112,7 @@ static int finish(const char *prefix, lot_status status, const lot_error *error)
 /* What is no command: what is wrong with it. */
 static lot_status refuse(const char *argument, lot_error *error)
 {
-    const char *const arguments[] = {"--help", NULL};
+    const lot_shell_argument arguments[] = {{"--help", false}, {NULL, false}};
     const bool option = argument[0] == '-';
     lot_nearest nearest = {.typed = argument, .length = strlen(argument)};
     char *help = lot_shell_command(arguments);

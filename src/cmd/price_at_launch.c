@@ -34,8 +34,9 @@ static void count_fault(void *context, int64_t line, const char *text)
 static lot_status read_catalogue(const lot_launch_price *request, lot_catalogue *catalogue, lot_error *error)
 {
     const bool mapped = request->columns != NULL;
-    const char *const arguments[] = {"tariffs",        "check", request->tariffs, mapped ? "--columns" : NULL,
-                                     request->columns, NULL};
+    const lot_shell_argument arguments[] = {{"tariffs", false},        {"check", false},
+                                            {request->tariffs, true},  {mapped ? "--columns" : NULL, false},
+                                            {request->columns, false}, {NULL, false}};
     int64_t faults = 0;
     lot_tariffs_columns columns;
     const lot_tariffs_reading reading = {.columns = &columns, .fault = count_fault, .context = &faults};

@@ -36,7 +36,8 @@ void lot_progress_start(lot_progress *progress, int quiet, int rank, int ranks)
 /* One line at once: several ranks may say it at one time. */
 void lot_progress_recovery(const char *before, const char *spool_folder, const char *output)
 {
-    const char *const arguments[] = {"recover", spool_folder, "--output", output, NULL};
+    const lot_shell_argument arguments[] = {
+        {"recover", false}, {spool_folder, true}, {"--output", false}, {output, true}, {NULL, false}};
     char *command = lot_shell_command(arguments);
 
     (void)fprintf(stderr, "%s: %s\n", before, command != NULL ? command : "gpulot recover");

@@ -225,7 +225,7 @@ static lot_status print_devices(const lot_run *run, const show_config *config, l
 
 static void print_spread(const lot_ranks_summary *ranks, const char *file)
 {
-    const char *const arguments[] = {"check", file, NULL};
+    const lot_shell_argument arguments[] = {{"check", false}, {file, true}, {NULL, false}};
     char *check;
     char least[32], median[32], most[32];
 

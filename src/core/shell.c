@@ -56,18 +56,25 @@ char *lot_shell_word(const char *text)
     return word;
 }
 
-char *lot_shell_command(const char *const *arguments)
+/* In front of the word, which may be quoted: a shell joins the two. */
+static const char *prefix_of(const lot_shell_argument *argument)
 {
-    const char *next = strchr(program_invocation_name, '/') != NULL ? program_invocation_name : "gpulot";
+    return argument->is_file && argument->text[0] == '-' ? "./" : "";
+}
+
+char *lot_shell_command(const lot_shell_argument *arguments)
+{
+    const bool has_path = strchr(program_invocation_name, '/') != NULL;
+    lot_shell_argument next = {has_path ? program_invocation_name : "gpulot", true};
     char *command = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&command, &size);
     bool good = out != NULL;
 
-    for (bool first = true; good && next != NULL; first = false, next = *arguments++) {
-        char *word = lot_shell_word(next);
+    for (bool first = true; good && next.text != NULL; first = false, next = *arguments++) {
+        char *word = lot_shell_word(next.text);
 
-        good = word != NULL && fprintf(out, "%s%s", first ? "" : " ", word) >= 0;
+        good = word != NULL && fprintf(out, "%s%s%s", first ? "" : " ", prefix_of(&next), word) >= 0;
         free(word);
     }
     if (out != NULL)
