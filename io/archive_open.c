@@ -64,21 +64,50 @@ static lot_status check_seal(int file, const char *path, bool *sealed, lot_error
     return LOT_OK;
 }
 
+/* What this program writes beside archives, by what such a file begins with, with what is done with it. */
+static const struct {
+    const char *begins;
+    const char *is;
+} others[] = {
+    {"{\"schema\":\"gpulot.baseline\"", "a baseline, no archive: compare takes it as what was BEFORE"},
+    {"{\"schema\": \"gpulot.manifest\"", "a manifest, no archive: manifest verify takes its folder"},
+    {"{\"head\":", "a rank's progress, no archive: recover makes one of its folder"},
+};
+
+/* What a file without HDF5's signature is. */
+static const char *other_file(int descriptor)
+{
+    char start[64] = "";
+
+    if (pread(descriptor, start, sizeof start - 1, 0) > 0)
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+            if (strncmp(start, others[i].begins, strlen(others[i].begins)) == 0)
+                return others[i].is;
+    return "not an HDF5 file";
+}
+
+/* What is no regular file. */
+static const char *no_file(mode_t mode)
+{
+    return S_ISDIR(mode) ? "a folder, no archive: recover makes one of what an interrupted run left there"
+                         : "not a file";
+}
+
 /* Refuses what HDF5 would report in riddles, wait for or not survive: no file, a folder, a pipe, another
  * format, damage. */
 static lot_status check_file(const char *path, bool *sealed, lot_error *error)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const int reason = errno;
-    struct stat info;
+    struct stat info = {0};
     lot_status status = LOT_OK;
 
     if (descriptor < 0)
         return lot_error_errno(error, LOT_INPUT, "open", reason, "%s cannot be opened", path);
     if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
-        status = lot_error_set(error, LOT_INPUT, "open", 0, "%s is not a file", path);
+        status = lot_error_set(error, LOT_INPUT, "open", 0, "%s is %s", path, no_file(info.st_mode));
     else if (!has_signature(descriptor))
-        status = lot_error_set(error, LOT_SCHEMA, "archive", 0, "%s is not an HDF5 file", path);
+        status = lot_error_set(error, LOT_SCHEMA, "archive", 0, "%s is %s", path, other_file(descriptor));
     else if ((uint64_t)info.st_size < whole_size(descriptor))
         status = lot_error_set(error, LOT_DAMAGED, "archive", 0,
                                "%s is damaged: its end is missing, it has %lld of %llu bytes", path,
