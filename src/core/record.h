@@ -93,8 +93,9 @@ typedef struct lot_model {
     X(I64, digests_differing, 0, "", "passes whose digest is not the first pass's")                          \
     X(I64, nonfinite_passes, 0, "", "passes with a NaN or an infinity in the output")                        \
     X(I64, reference_rows, 0, "", "output rows compared with the float64 reference")                         \
-    X(F64, reference_max_relative_error, 0, "", "largest |y - reference| / majorant; see docs/metrics.md")   \
-    X(F64, reference_max_bound_ratio, 0, "", "largest |y - reference| / bound; above 1 is wrong")            \
+    X(F64, reference_max_relative_error, 0, "",                                                              \
+      "largest abs(y - reference) / majorant; see docs/metrics.md")                                          \
+    X(F64, reference_max_bound_ratio, 0, "", "largest abs(y - reference) / bound; above 1 is wrong")         \
     X(BOOL, reference_passed, 0, "", "every compared element lies within its bound")                         \
     X(BOOL, passed, 0, "", "digests equal, all finite, reference passed")
 

@@ -22,6 +22,13 @@ def sources(*suffixes):
     return found
 
 
+def documents():
+    """Every Markdown file that is part of the project."""
+    listed = subprocess.run(["git", "-C", SOURCE, "ls-files", "*.md"], stdout=subprocess.PIPE, encoding="utf-8",
+                            timeout=60, check=True).stdout.split()
+    return [SOURCE / name for name in listed]
+
+
 def run(*arguments, **options):
     """Runs gpulot with a limit; text in and out."""
     return subprocess.run([PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
