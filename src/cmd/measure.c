@@ -62,7 +62,7 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
 {
     char kind[16];
     lot_identity *identity = &m->record.head.identity;
-    lot_open_request request = {.protocol = &m->protocol, .ranks = m->launch.local_size, .sharing = 1};
+    lot_open_request *request = &m->opening;
     const lot_bind_rank rank = {.spec = m->config.device,
                                 .local_rank = m->launch.local_rank,
                                 .local_size = m->launch.local_size,
@@ -71,6 +71,10 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
     lot_status status;
 
     m->opened = 1;
+    *request = (lot_open_request){.protocol = &m->protocol,
+                                  .ranks = m->launch.local_size,
+                                  .alike = m->team.facts.local_alike,
+                                  .sharing = 1};
     status = lot_bind_parse(m->config.device, kind, sizeof kind, error);
     if (status == LOT_OK)
         status = lot_loader_load(kind, &m->listing.module, error);
@@ -78,16 +82,16 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
     if (status == LOT_OK)
         status = lot_worker_run(m->worker, lot_protocol_list, &m->listing, &watch, error);
     if (status == LOT_OK)
-        status = lot_bind_choose(&rank, &m->found, &request.ordinal, identity->binding_reason,
+        status = lot_bind_choose(&rank, &m->found, &request->ordinal, identity->binding_reason,
                                  sizeof identity->binding_reason, error);
     if (status == LOT_OK) {
         identity->visible_count = (int64_t)m->found.count;
         /* A device that does not open is named too. */
-        m->record.head.device = m->found.devices[request.ordinal];
-        request.module = m->listing.module;
+        m->record.head.device = m->found.devices[request->ordinal];
+        request->module = m->listing.module;
         if (strcmp(kind, "host") == 0)
-            request.sharing = m->launch.local_size;
-        status = lot_worker_run(m->worker, lot_protocol_open, &request, &watch, error);
+            request->sharing = m->launch.local_size;
+        status = lot_worker_run(m->worker, lot_protocol_open, request, &watch, error);
     }
     if (status != LOT_OK && lot_status_exit(status) == 1) {
         lot_record_fail(&m->record, "device_open", error);
@@ -96,6 +100,19 @@ static lot_status open_device(lot_measurement *m, lot_error *error)
         status = LOT_OK;
     }
     return status;
+}
+
+/* What is known of the CPUs when the other ranks of this host are known. */
+static lot_status settle(lot_measurement *m, lot_error *error)
+{
+    const lot_watch watch = {.limit_seconds = m->config.phase_timeout_seconds};
+
+    if (!m->opened && open_device(m, error) != LOT_OK)
+        return error->status;
+    if (m->protocol.failed)
+        return LOT_OK;
+    m->opening.alike = m->team.facts.local_alike;
+    return lot_worker_run(m->worker, lot_protocol_settle, &m->opening, &watch, error);
 }
 
 /* Closing computes nothing: what takes longer hangs, and everybody else waits for this rank's record. */
@@ -246,8 +263,9 @@ static void prepare(lot_measurement *m, lot_error *own)
     lot_keeping_look(m);
     lot_host_environment(&m->record.head.environment);
     /* The device comes before MPI where the launcher says which one it is: a library that MPI loads must not
-     * choose. */
-    if (m->launch.local_rank >= 0 && m->launch.local_size >= 0)
+     * choose. The host device comes after it: how many threads it starts is decided by the other ranks' CPUs.
+     */
+    if (strcmp(kind, "host") != 0 && m->launch.local_rank >= 0 && m->launch.local_size >= 0)
         (void)open_device(m, own);
 }
 
@@ -317,8 +335,8 @@ static lot_status run(const void *options, lot_error *error)
             m->launch.local_rank = m->team.facts.local_rank;
             m->launch.local_size = m->team.facts.local_size;
         }
-        if (own.status == LOT_OK && !m->opened)
-            (void)open_device(m, &own);
+        if (own.status == LOT_OK)
+            (void)settle(m, &own);
         if (own.status == LOT_OK && m->team.facts.rank == 0)
             (void)lot_atomic_check(m->config.output, &own);
         status = measure_together(m, &own, error);

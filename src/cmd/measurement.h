@@ -21,7 +21,8 @@ typedef struct lot_measurement {
     lot_stop *stop; /* what the signal handler sets */
     lot_protocol protocol;
     lot_list_request listing;
-    lot_device_list found; /* the devices there are; a given-up worker may write there yet */
+    lot_device_list found;    /* the devices there are; a given-up worker may write there yet */
+    lot_open_request opening; /* which of them to open; it may read here yet, too */
     lot_record record;
     lot_progress progress;
     lot_news news;                  /* what this rank tells of itself; the main thread's */

@@ -16,7 +16,7 @@ static lot_status alone_start(lot_comm **comm, lot_comm_facts *facts, lot_error 
 {
     (void)error;
     *comm = NULL;
-    *facts = (lot_comm_facts){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1};
+    *facts = (lot_comm_facts){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .local_alike = 1};
     return LOT_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "measure/stop.h"
 
-#define LOT_COMM_ABI    2u
+#define LOT_COMM_ABI    3u
 #define LOT_COMM_SYMBOL "lot_comm_table"
 
 typedef struct lot_comm lot_comm;
@@ -19,6 +19,8 @@ typedef struct lot_comm_facts {
     int size;
     int local_rank; /* among the ranks on this host, as the library sees hosts */
     int local_size;
+    int local_alike; /* ranks on this host, this one with them, that were started on the same CPUs as this one
+                      */
     char library[64]; /* "" where there is no MPI */
 } lot_comm_facts;
 

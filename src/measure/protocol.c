@@ -61,13 +61,23 @@ static lot_status note_absent(lot_record *record, const lot_absent *absent, size
 
 /* ---- opening ---- */
 
+/* Whether the launcher gave this rank CPUs of its own. Those that all ranks of a host have in common are the
+ * job's. One rank alone, and as long as the others' are not known, has its own. */
+static int bound_by_launcher(const lot_open_request *request)
+{
+    const lot_environment *host = &request->protocol->record->head.environment;
+
+    return host->cpus_bound > 0 && host->cpus_bound < host->cpus_online &&
+           (request->ranks <= 1 || request->alike < request->ranks);
+}
+
 /* CPUs near the device that enumerate found, before it is opened: threads and page-locked buffers that a
  * module makes then are near it too. */
-static void bind_cpus(lot_protocol *p)
+static void bind_cpus(const lot_open_request *request)
 {
+    lot_protocol *p = request->protocol;
     lot_device_facts *facts = &p->record->head.device;
-    const lot_environment *host = &p->record->head.environment;
-    const int by_launcher = host->cpus_bound > 0 && host->cpus_bound < host->cpus_online;
+    const int by_launcher = bound_by_launcher(request);
     int moved = 0;
 
     lot_worker_lock(p->worker);
@@ -89,8 +99,7 @@ static void bind_cpus(lot_protocol *p)
 
 static lot_status describe(lot_protocol *p, lot_error *error)
 {
-    lot_absent absent[ABSENT_MAX + LOT_NUMA_ABSENT_MAX];
-    char cpus[CPU_LIST_BYTES];
+    lot_absent absent[ABSENT_MAX];
     const lot_device_facts bound = p->record->head.device;
     lot_device_facts facts = bound;
     size_t count = 0;
@@ -104,26 +113,45 @@ static lot_status describe(lot_protocol *p, lot_error *error)
         facts.numa_node = bound.numa_node;
     lot_worker_lock(p->worker);
     p->record->head.device = facts;
-    (void)lot_host_cpus(cpus, sizeof cpus);
-    count +=
-        lot_numa_read(&lot_numa_system, cpus, facts.numa_node, &p->record->head.environment, &absent[count]);
     status = note_absent(p->record, absent, count, error);
     lot_worker_unlock(p->worker);
     return status;
 }
 
-/* Threads that compute, or that build weights for a GPU: what was asked for, else the CPUs that the launcher
- * bound the rank to (0: the device counts them), else this rank's part of the CPUs that it shares with the
- * other ranks of its host, all of which load at the same time. */
-static int threads_wanted(const lot_protocol *p, int ranks)
+lot_status lot_protocol_settle(void *context, lot_error *error)
 {
+    const lot_open_request *request = context;
+    lot_protocol *p = request->protocol;
+    lot_device_facts *facts = &p->record->head.device;
+    lot_absent absent[LOT_NUMA_ABSENT_MAX];
+    char cpus[CPU_LIST_BYTES];
+    size_t count;
+    lot_status status;
+
+    if (strcmp(facts->binding, "launcher") == 0 && !bound_by_launcher(request))
+        bind_cpus(request);
+    (void)lot_host_cpus(cpus, sizeof cpus);
+    lot_worker_lock(p->worker);
+    count = lot_numa_read(&lot_numa_system, cpus, facts->numa_node, &p->record->head.environment, absent);
+    status = note_absent(p->record, absent, count, error);
+    lot_worker_unlock(p->worker);
+    return status;
+}
+
+/* Threads that compute, or that build weights for a GPU: what was asked for, else this rank's part of the
+ * CPUs that it shares with other ranks of its host, all of which load at the same time; 0 where it has them
+ * to itself, as far as is known: the device counts them. */
+static int threads_wanted(const lot_open_request *request)
+{
+    const lot_protocol *p = request->protocol;
     const lot_environment *host = &p->record->head.environment;
+    const int sharers = host->cpus_bound < host->cpus_online ? request->alike : request->ranks;
     int usable;
 
-    if (p->config->threads > 0 || host->cpus_bound < host->cpus_online || ranks <= 1)
+    if (p->config->threads > 0 || sharers <= 1)
         return (int)p->config->threads;
     usable = lot_cpus_usable("");
-    return usable > ranks ? usable / ranks : 1;
+    return usable > sharers ? usable / sharers : 1;
 }
 
 lot_status lot_protocol_list(void *context, lot_error *error)
@@ -138,7 +166,7 @@ lot_status lot_protocol_open(void *context, lot_error *error)
     const lot_open_request *request = context;
     lot_protocol *p = request->protocol;
     const lot_device_options options = {.ordinal = request->ordinal,
-                                        .threads = threads_wanted(p, request->ranks),
+                                        .threads = threads_wanted(request),
                                         .tune_candidates = (int)p->config->tune,
                                         .telemetry_hz = (int)p->config->telemetry_hz};
     const double began = lot_clock_seconds();
@@ -147,7 +175,7 @@ lot_status lot_protocol_open(void *context, lot_error *error)
     p->at = "device_open";
     p->sharing = request->sharing;
     p->module = request->module;
-    bind_cpus(p);
+    bind_cpus(request);
     status = p->module->open(&options, &p->device, error);
     if (status == LOT_OK)
         status = describe(p, error);

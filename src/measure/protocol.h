@@ -67,6 +67,7 @@ typedef struct lot_open_request {
     const lot_device_module *module;
     int ordinal;
     int ranks;   /* on this host */
+    int alike;   /* those of them, this one too, that were started on the same CPUs; 0: not known yet */
     int sharing; /* those of them that use the same memory; sizes must fit as often */
 } lot_open_request;
 
@@ -77,9 +78,15 @@ typedef struct lot_list_request {
 } lot_list_request;
 
 /* Jobs for lot_worker_run, a driver that does not answer being none of the main thread's affair; `context` is
- * a lot_list_request, a lot_open_request, then a lot_group_request. */
+ * a lot_list_request, a lot_open_request, the same again when it is known how many are alike, then a
+ * lot_group_request. */
 lot_status lot_protocol_list(void *context, lot_error *error);
 lot_status lot_protocol_open(void *context, lot_error *error);
+
+/* Notes who bound the rank's CPUs, and where they lie. A rank whose CPUs are those of all ranks of its host
+ * was not bound by its launcher: they are the job's. Then it moves near its device, if it opened it as a
+ * bound one. LOT_MEMORY. */
+lot_status lot_protocol_settle(void *context, lot_error *error);
 
 typedef struct lot_group_request {
     lot_protocol *protocol;

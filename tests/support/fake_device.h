@@ -25,6 +25,7 @@ static struct {
     char log[4096]; /* one letter a call */
     int64_t live_bytes;
     int64_t peak_bytes;
+    int threads;                /* that the device was opened with */
     int runs;                   /* layers run so far */
     int fail_run;               /* the run that fails, from 1; 0: none */
     int flip_run;               /* the run whose first output gets a flipped bit, */
@@ -53,7 +54,8 @@ static inline lot_status fake_open(const lot_device_options *options, lot_device
 {
     static int one;
 
-    (void)options, (void)error;
+    (void)error;
+    fake.threads = options->threads;
     *device = (lot_device *)(void *)&one;
     return LOT_OK;
 }

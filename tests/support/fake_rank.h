@@ -24,7 +24,8 @@ static inline lot_status on_row(void *context, const lot_phase *row, lot_error *
 static inline int start_rank(int64_t batch, int64_t context)
 {
     lot_error error;
-    lot_open_request request = {.protocol = &protocol, .module = &fake_module, .ranks = 1, .sharing = 1};
+    lot_open_request request = {
+        .protocol = &protocol, .module = &fake_module, .ranks = 1, .alike = 1, .sharing = 1};
 
     memset(&fake, 0, sizeof fake);
     fake.device_seconds = 0.5;
@@ -51,6 +52,7 @@ static inline int start_rank(int64_t batch, int64_t context)
                               .epoch_seconds = lot_clock_seconds(),
                               .schedule = "together"};
     assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
+    assert_int_equal(lot_worker_run(worker, lot_protocol_settle, &request, &minute, &error), LOT_OK);
     return 0;
 }
 

@@ -1,4 +1,5 @@
 /* The protocol of one rank: its rows, what is timed, and what becomes of a fault. */
+#include "core/cpus.h"
 #include "support/fake_rank.h"
 
 static void test_rows_and_their_numbers(void **state)
@@ -248,6 +249,37 @@ static void test_sizes(void **state)
     assert_int_equal(lot_workload_model(&config, &model, &error), LOT_TOO_LARGE);
 }
 
+/* Three of the host's eight CPUs, for one of two ranks: as long as the other's are not known, or where they
+ * are others, the launcher bound it; where they are the same they are the job's, and shared out. */
+static void test_cpus_that_all_ranks_share_were_bound_by_nobody(void **state)
+{
+    const int usable = lot_cpus_usable("");
+    lot_device_facts *device = &record.head.device;
+    lot_open_request request = {.protocol = &protocol, .module = &fake_module, .ranks = 2, .sharing = 1};
+    lot_error error;
+
+    (void)state;
+    record.head.environment.cpus_bound = 3;
+    record.head.environment.cpus_online = 8;
+    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
+    assert_string_equal(device->binding, "launcher");
+    assert_int_equal(fake.threads, 0);
+    request.alike = 1;
+    assert_int_equal(lot_worker_run(worker, lot_protocol_settle, &request, &minute, &error), LOT_OK);
+    assert_string_equal(device->binding, "launcher");
+    request.alike = 2;
+    assert_int_equal(lot_worker_run(worker, lot_protocol_settle, &request, &minute, &error), LOT_OK);
+    assert_string_equal(device->binding, "none");
+    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
+    assert_string_equal(device->binding, "none");
+    assert_int_equal(fake.threads, usable > 2 ? usable / 2 : 1);
+    /* Two of four: a socket of its own for each pair. */
+    request.ranks = 4;
+    assert_int_equal(lot_worker_run(worker, lot_protocol_open, &request, &minute, &error), LOT_OK);
+    assert_string_equal(device->binding, "launcher");
+    assert_int_equal(fake.threads, usable > 2 ? usable / 2 : 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +294,7 @@ int main(void)
         TEST(test_a_signal_ends_at_the_next_pass),
         TEST(test_a_signal_among_the_warm_up_passes),
         TEST(test_sizes),
+        TEST(test_cpus_that_all_ranks_share_were_bound_by_nobody),
         TEST(test_the_series_in_seconds_of_the_rank),
         /* Threads that were given up stay until the end: behind these nothing else may run. */
         TEST(test_a_series_that_comes_too_late),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/cpus.h"
 #include "measure/mpi/comm_mpi.h"
 
 #define LATE_LISTED 8 /* ranks named in a message */
@@ -18,17 +19,35 @@ static lot_status failed(lot_error *error, const char *call, int code)
     return lot_error_set(error, LOT_INTERNAL, call, code, "%s failed: %s", call, text);
 }
 
-/* Local ranks as MPI sees hosts. */
-static int find_local(MPI_Comm world, lot_comm_facts *facts)
+/* How many of the ranks of `local` have the same CPUs as this one. */
+static int count_alike(MPI_Comm local, const lot_cpus *mine, lot_comm_facts *facts)
+{
+    lot_cpus *all = calloc((size_t)facts->local_size, sizeof *all);
+    int code = MPI_ERR_NO_MEM;
+
+    if (all != NULL)
+        code = MPI_Allgather(mine, sizeof *mine, MPI_BYTE, all, sizeof *all, MPI_BYTE, local);
+    for (int i = 0; code == MPI_SUCCESS && i < facts->local_size; i++)
+        facts->local_alike += memcmp(&all[i], mine, sizeof *mine) == 0;
+    free(all);
+    return code;
+}
+
+/* Local ranks as MPI sees hosts; *call is what was called last. */
+static int find_local(MPI_Comm world, const lot_cpus *mine, lot_comm_facts *facts, const char **call)
 {
     MPI_Comm local;
     int code = MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
 
+    *call = "MPI_Comm_split_type";
     if (code != MPI_SUCCESS)
         return code;
     (void)MPI_Comm_rank(local, &facts->local_rank);
     (void)MPI_Comm_size(local, &facts->local_size);
-    return MPI_Comm_free(&local);
+    *call = "MPI_Allgather";
+    code = count_alike(local, mine, facts);
+    (void)MPI_Comm_free(&local);
+    return code;
 }
 
 static void library_name(char *name, size_t size)
@@ -44,9 +63,11 @@ static void library_name(char *name, size_t size)
 /* Starts MPI; *call is what was called last. */
 static int open_world(lot_comm *comm, lot_comm_facts *facts, const char **call)
 {
-    int provided;
-    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    lot_cpus mine; /* as the launcher gave them: MPI may bind this thread to others */
+    int provided, code;
 
+    (void)lot_cpus_read(&mine); /* where the system does not tell they are none, on every rank */
+    code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     *call = "MPI_Init_thread";
     if (code != MPI_SUCCESS)
         return code;
@@ -58,8 +79,7 @@ static int open_world(lot_comm *comm, lot_comm_facts *facts, const char **call)
     code = MPI_Comm_dup(MPI_COMM_WORLD, &comm->world);
     if (code != MPI_SUCCESS)
         return code;
-    *call = "MPI_Comm_split_type";
-    return find_local(comm->world, facts);
+    return find_local(comm->world, &mine, facts, call);
 }
 
 static void release(lot_comm *comm)
