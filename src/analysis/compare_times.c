@@ -32,9 +32,9 @@ typedef struct scale {
     double alpha;         /* chance that noise alone is called a change, of one series, either way */
     size_t before, after; /* repeats of the series for which `rank` was worked out last */
     lot_shift_rank rank;
-    noise known[LOT_BASELINE_SERIES_MOST];
+    noise *known;
     size_t known_count;
-    double *scratch; /* room for a number of every series of every GPU */
+    double *scratch; /* room for a number of every GPU */
 } scale;
 
 /* Two archives are compared by their repeats, a baseline of several by the noise between archives. */
@@ -77,8 +77,8 @@ static double middle_of(const lot_baseline *side, const noise *like, int clock, 
     return lot_stats_median(scratch, count);
 }
 
-/* Every phase and schedule has one; there are few. NULL where there are more than there can be. */
-static const noise *noise_of(const lot_comparing *c, scale *how, series *like)
+/* Every phase and schedule has one; there are few. NULL without memory. */
+static const noise *noise_of(lot_comparing *c, scale *how, series *like)
 {
     /* The median of sample deviations lies below the truth; Wilson and Hilferty, as in judge_speed.c. */
     const double v = (double)(c->before->archives - 1);
@@ -89,9 +89,12 @@ static const noise *noise_of(const lot_comparing *c, scale *how, series *like)
         if (strcmp(how->known[i].phase, like->phase) == 0 &&
             strcmp(how->known[i].schedule, like->schedule) == 0)
             return &how->known[i];
-    if (how->known_count == LOT_BASELINE_SERIES_MOST)
+    if ((n = lot_grown(how->known, how->known_count, sizeof *n)) == NULL) {
+        c->no_memory = true;
         return NULL;
-    n = &how->known[how->known_count++];
+    }
+    how->known = n;
+    n += how->known_count++;
     memcpy(n->phase, like->phase, sizeof n->phase);
     memcpy(n->schedule, like->schedule, sizeof n->schedule);
     for (int clock = 0; clock < LOT_CLOCK_COUNT; clock++) {
@@ -112,7 +115,7 @@ static double repeat_variance(double own, double common, int64_t rows)
 
 /* Noise between archives holds everything that changes from one day to another; where the repeats' is larger,
  * that. */
-static lot_interval between_archives(const lot_comparing *c, scale *how, series *b, series *a, int clock)
+static lot_interval between_archives(lot_comparing *c, scale *how, series *b, series *a, int clock)
 {
     const noise *n = noise_of(c, how, a);
     const double change = log(a->seconds[clock] / b->seconds[clock]);
@@ -155,7 +158,7 @@ static lot_interval between_repeats(scale *how, series *b, series *a, int clock)
 /* ---- one series ---- */
 
 /* Fills the interval and what follows from it: one statement, since both come from the same numbers. */
-static void judge_drift(const lot_comparing *c, scale *how, series *b, series *a, lot_drift *d)
+static void judge_drift(lot_comparing *c, scale *how, series *b, series *a, lot_drift *d)
 {
     const int clock = clock_of(b, a);
     const double change = log(a->seconds[clock] / b->seconds[clock]);
@@ -292,23 +295,28 @@ static void note_undecided(lot_comparing *c, const lot_compared *p, size_t first
 /* ---- all of them ---- */
 
 /* A phase of one GPU that the other time does not have. */
-static void note_unpaired(lot_compare_result *r, series *alone, bool now)
+static void note_unpaired(lot_comparing *c, series *alone, bool now)
 {
-    lot_unpaired *u = r->unpaired;
-    const lot_unpaired *const end = u + r->unpaired_count;
+    lot_compare_result *r = c->result;
+    lot_unpaired *u;
 
-    while (u < end && (u->now != now || strcmp(u->phase, alone->phase) != 0 ||
-                       strcmp(u->schedule, alone->schedule) != 0))
-        u++;
-    if (u == end) {
-        if (r->unpaired_count == sizeof r->unpaired / sizeof r->unpaired[0])
+    for (size_t i = 0; i < r->unpaired_count; i++) {
+        u = &r->unpaired[i];
+        if (u->now == now && strcmp(u->phase, alone->phase) == 0 &&
+            strcmp(u->schedule, alone->schedule) == 0) {
+            u->devices++;
             return;
-        *u = (lot_unpaired){.now = now};
-        memcpy(u->phase, alone->phase, sizeof u->phase);
-        memcpy(u->schedule, alone->schedule, sizeof u->schedule);
-        r->unpaired_count++;
+        }
     }
-    u->devices++;
+    if ((u = lot_grown(r->unpaired, r->unpaired_count, sizeof *u)) == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    r->unpaired = u;
+    u += r->unpaired_count++;
+    *u = (lot_unpaired){.now = now, .devices = 1};
+    memcpy(u->phase, alone->phase, sizeof u->phase);
+    memcpy(u->schedule, alone->schedule, sizeof u->schedule);
 }
 
 static void compare_pair(lot_comparing *c, const lot_compared *p, scale *how)
@@ -321,7 +329,7 @@ static void compare_pair(lot_comparing *c, const lot_compared *p, scale *how)
         series *b = series_of(p->before, a);
 
         if (b == NULL) {
-            note_unpaired(c->result, a, true);
+            note_unpaired(c, a, true);
             continue;
         }
         compare_series(c, p, how, b, a);
@@ -329,7 +337,7 @@ static void compare_pair(lot_comparing *c, const lot_compared *p, scale *how)
     }
     for (size_t k = 0; both && k < p->before->series_count; k++)
         if (series_of(p->after, &p->before->series[k]) == NULL)
-            note_unpaired(c->result, &p->before->series[k], false);
+            note_unpaired(c, &p->before->series[k], false);
     note_undecided(c, p, first);
 }
 
@@ -384,7 +392,7 @@ void lot_comparing_times(lot_comparing *c)
 {
     const size_t most = c->before->device_count + c->after->device_count;
     scale how = {.alpha = c->options->level / count_tests(c),
-                 .scratch = malloc((most + 1) * LOT_BASELINE_SERIES_MOST * sizeof *how.scratch)};
+                 .scratch = malloc((most + 1) * sizeof *how.scratch)};
 
     c->no_memory = c->no_memory || how.scratch == NULL;
     note_runs(c);
@@ -396,5 +404,6 @@ void lot_comparing_times(lot_comparing *c)
                                   : NAN;
     for (size_t i = 0; !c->no_memory && i < c->pair_count; i++)
         compare_pair(c, &c->pairs[i], &how);
+    free(how.known);
     free(how.scratch);
 }

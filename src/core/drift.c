@@ -51,5 +51,6 @@ void lot_compare_result_free(lot_compare_result *result)
 {
     free(result->drifts);
     free(result->changes);
+    free(result->unpaired);
     memset(result, 0, sizeof *result);
 }

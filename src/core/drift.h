@@ -135,7 +135,7 @@ typedef struct lot_compare_result {
     bool backwards;    /* what is now began before what was */
     lot_drift *drifts; /* sorted by rank, that of now where there is one, then in the order of the phases */
     size_t drift_count;
-    lot_unpaired unpaired[2 * LOT_BASELINE_SERIES_MOST]; /* in the order in which they were found */
+    lot_unpaired *unpaired; /* in the order in which they were found */
     size_t unpaired_count;
     lot_change *changes; /* sorted by kind, then rank */
     size_t change_count;

@@ -71,6 +71,22 @@ static void another_schedule(void **state)
     assert_true(s->result.unpaired[0].now != s->result.unpaired[1].now);
 }
 
+/* An archive of a later version may hold phases that this one does not know: all of them are named. */
+static void many_unpaired(void **state)
+{
+    scene *s = *state;
+    char phase[16];
+
+    for (int i = 0; i < 50; i++) {
+        (void)snprintf(phase, sizeof phase, "phase %d", i);
+        synthetic_run_append(&s->after, 0, phase, "together", 1);
+    }
+    compare_days(s);
+    assert_int_equal(50, s->result.unpaired_count);
+    assert_string_equal("phase 49", s->result.unpaired[49].phase);
+    assert_int_equal(1, s->result.unpaired[49].devices);
+}
+
 static void another_day(void **state)
 {
     lot_run before, after;
@@ -223,6 +239,7 @@ int main(void)
         cmocka_unit_test(the_same),
         TEST(listed_by_rank),
         TEST(another_schedule),
+        TEST(many_unpaired),
         cmocka_unit_test(another_day),
         TEST(slower_and_faster),
         TEST(varies_too_much),
