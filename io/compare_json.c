@@ -1,6 +1,5 @@
 #include "io/compare_json.h"
 
-#include "core/field.h"
 #include "io/json_text.h"
 
 static void write_drift(lot_json_text *t, const lot_drift *d)

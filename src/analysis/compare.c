@@ -9,7 +9,6 @@
 #include "analysis/baseline.h"
 #include "analysis/comparing.h"
 #include "analysis/groups.h"
-#include "analysis/observe.h"
 #include "analysis/setup.h"
 #include "core/count.h"
 #include "core/field.h"

@@ -46,20 +46,6 @@ double lot_stats_median(const double *values, size_t count)
     return middle;
 }
 
-double lot_stats_mad(const double *values, size_t count)
-{
-    const double middle = lot_stats_median(values, count);
-    double *distances, result;
-
-    if (isnan(middle) || (distances = malloc(count * sizeof *distances)) == NULL)
-        return NAN;
-    for (size_t i = 0; i < count; i++)
-        distances[i] = fabs(values[i] - middle);
-    result = lot_stats_median(distances, count);
-    free(distances);
-    return result;
-}
-
 /* What the MAD of a small normal sample is multiplied by. */
 static double mad_correction(size_t count)
 {

@@ -9,16 +9,12 @@
 /* Middle value; mean of the two middle values for an even count. */
 double lot_stats_median(const double *values, size_t count);
 
-/* Median absolute deviation from the median, unscaled; times 1.4826 it estimates a normal standard deviation.
- */
-double lot_stats_mad(const double *values, size_t count);
-
 /* Sample standard deviation, over count - 1; NaN below 2 values. */
 double lot_stats_deviation(const double *values, size_t count);
 
-/* Robust standard deviation of a normal sample, from the MAD of sorted values and corrected for small samples
- * (C. Croux, P. J. Rousseeuw, "Time-efficient algorithms for two highly robust estimators of scale", COMPSTAT
- * 1992); NaN below 2 values. */
+/* Robust standard deviation of a normal sample, from the median absolute deviation (MAD) of sorted values,
+ * corrected for small samples (C. Croux, P. J. Rousseeuw, "Time-efficient algorithms for two highly robust
+ * estimators of scale", COMPSTAT 1992); NaN below 2 values. */
 double lot_stats_robust_deviation(const double *sorted_values, size_t count);
 
 /* Sorts values, none of them NaN, in place, ascending. */

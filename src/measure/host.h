@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
 #include "core/record.h"
 
 /* Host name as the others see it; "unknown" where there is none. */

@@ -47,7 +47,7 @@ static void mean_minus_10(const double *rates, size_t count, int *slow)
 static void mad_or_10(const double *rates, size_t count, int *slow)
 {
     const double median = lot_stats_median(rates, count);
-    const double limit = fmax(lot_stats_mad(rates, count), 0.1 * median);
+    const double limit = fmax(synthetic_mad(rates, count), 0.1 * median);
 
     for (size_t i = 0; i < count; i++)
         slow[i] = median - rates[i] > limit;
@@ -57,7 +57,7 @@ static void mad_or_10(const double *rates, size_t count, int *slow)
 static void modified_z(const double *rates, size_t count, int *slow)
 {
     const double median = lot_stats_median(rates, count);
-    const double mad = lot_stats_mad(rates, count);
+    const double mad = synthetic_mad(rates, count);
 
     for (size_t i = 0; i < count; i++)
         slow[i] = mad > 0 && 0.6745 * (median - rates[i]) / mad > 3.5;

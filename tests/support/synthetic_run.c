@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats.h"
+
 #define GPUS_A_HOST 8
 
 double synthetic_uniform(synthetic_random *random)
@@ -278,4 +280,18 @@ void synthetic_run_observe(const lot_run *run, lot_observed_run *observed)
                              &error) != LOT_OK)
             abort();
     }
+}
+
+double synthetic_mad(const double *values, size_t count)
+{
+    const double middle = lot_stats_median(values, count);
+    double *distances, result;
+
+    if (isnan(middle) || (distances = malloc(count * sizeof *distances)) == NULL)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        distances[i] = fabs(values[i] - middle);
+    result = lot_stats_median(distances, count);
+    free(distances);
+    return result;
 }

@@ -49,4 +49,8 @@ void synthetic_run_observe(const lot_run *run, lot_observed_run *observed);
  * its number where `keep_numbers` (the run then is not in rank order, which only a test does). */
 void synthetic_run_permute(lot_run *run, const size_t *order, int keep_numbers);
 
+/* Median absolute deviation from the median, unscaled, by its definition: the program's own, over sorted
+ * values, is held against it. NaN where there is no value or one is NaN. */
+double synthetic_mad(const double *values, size_t count);
+
 #endif

@@ -28,7 +28,6 @@ static void test_mad(void **state)
     static const double values[] = {1, 1, 2, 2, 4, 6, 9};
 
     (void)state;
-    assert_true(lot_stats_mad(values, 7) == 1);
     assert_true(fabs(lot_stats_robust_deviation(values, 7) - 1.4826 * 1.140) < 1e-12); /* table of 1992 */
     assert_true(isnan(lot_stats_robust_deviation(values, 1)));
 }
@@ -89,7 +88,6 @@ static void test_nothing_and_nan(void **state)
     (void)state;
     assert_true(isnan(lot_stats_median(NULL, 0)));
     assert_true(isnan(lot_stats_median(values, 3)));
-    assert_true(isnan(lot_stats_mad(values, 3)));
     assert_true(isnan(lot_stats_median_interval(values, 3, 0.95).low));
 }
 
