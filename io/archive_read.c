@@ -224,12 +224,12 @@ static lot_status open_records(lot_archive_table *table, const char *path, hid_t
     hid_t type;
     bool text;
 
+    lot_status status;
+
     lot_archive_table_init(table, path);
-    if (H5Lexists(h5, "records", H5P_DEFAULT) <= 0)
-        return lot_archive_damaged(error, path, "records", "is missing");
-    table->dataset = H5Dopen2(h5, "records", H5P_DEFAULT);
-    if (table->dataset < 0)
-        return lot_h5_error(error, LOT_DAMAGED, "H5Dopen", path);
+    status = lot_archive_table_dataset(table, h5, "records", error);
+    if (status != LOT_OK)
+        return status;
     type = H5Dget_type(table->dataset);
     text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) > 0;
     table->transfer = lot_h5_text_transfer();

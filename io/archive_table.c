@@ -129,18 +129,50 @@ lot_status lot_archive_table_count(lot_archive_table *table, const char *name, l
     return LOT_OK;
 }
 
+/* Whether the link is one to an object of this file, by itself: HDF5 has others that name other files. */
+static bool in_this_file(hid_t h5, const char *name)
+{
+    H5L_info_t link;
+
+    return H5Lget_info(h5, name, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+}
+
+/* Whether what the dataset holds is in its own file: HDF5 can have it taken out of others, of any name. */
+static bool holds_its_own(hid_t dataset)
+{
+    const hid_t made = H5Dget_create_plist(dataset);
+    const bool own = made >= 0 && H5Pget_layout(made) != H5D_VIRTUAL && H5Pget_external_count(made) == 0;
+
+    if (made >= 0)
+        (void)H5Pclose(made);
+    return own;
+}
+
+lot_status lot_archive_table_dataset(lot_archive_table *table, hid_t h5, const char *name, lot_error *error)
+{
+    if (H5Lexists(h5, name, H5P_DEFAULT) <= 0)
+        return lot_archive_damaged(error, table->path, name, "is missing");
+    if (!in_this_file(h5, name))
+        return lot_archive_damaged(error, table->path, name, "is a link, no table");
+    table->dataset = H5Dopen2(h5, name, H5P_DEFAULT);
+    if (table->dataset < 0)
+        return lot_h5_error(error, LOT_DAMAGED, "H5Dopen", table->path);
+    if (!holds_its_own(table->dataset))
+        return lot_archive_damaged(error, table->path, name, "lies in another file");
+    return LOT_OK;
+}
+
 lot_status lot_archive_table_open(lot_archive_table *table, const char *path, hid_t h5,
                                   const lot_columns *wanted, bool optional, lot_error *error)
 {
     lot_status status;
 
     lot_archive_table_init(table, path);
-    if (H5Lexists(h5, wanted->table, H5P_DEFAULT) <= 0)
-        return optional ? LOT_OK : lot_archive_damaged(error, path, wanted->table, "is missing");
-    table->dataset = H5Dopen2(h5, wanted->table, H5P_DEFAULT);
-    if (table->dataset < 0)
-        return lot_h5_error(error, LOT_DAMAGED, "H5Dopen", path);
-    status = make_memory_type(table, wanted, error);
+    if (optional && H5Lexists(h5, wanted->table, H5P_DEFAULT) <= 0)
+        return LOT_OK;
+    status = lot_archive_table_dataset(table, h5, wanted->table, error);
+    if (status == LOT_OK)
+        status = make_memory_type(table, wanted, error);
     return status == LOT_OK ? lot_archive_table_count(table, wanted->table, error) : status;
 }
 

@@ -28,6 +28,10 @@ lot_status lot_archive_damaged(lot_error *error, const char *path, const char *s
 /* A table that is not open; `path` is for messages and is kept. */
 void lot_archive_table_init(lot_archive_table *table, const char *path);
 
+/* Opens table->dataset, which is called `name`. LOT_DAMAGED where it is missing, or lies in another file: an
+ * archive that somebody else made must not have any other file read. */
+lot_status lot_archive_table_dataset(lot_archive_table *table, hid_t h5, const char *name, lot_error *error);
+
 /* Opens the table that `wanted` names, as far as the file has its columns; lot_archive_table_close in every
  * case. LOT_DAMAGED where it is missing, no table, or has a column of another kind; table->rows is 0 where an
  * optional one is missing. */

@@ -11,6 +11,7 @@ void lot_h5_quiet(void)
 {
     (void)H5dont_atexit();
     (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    (void)H5PLset_loading_state(0);
 }
 
 typedef struct fold {

@@ -12,7 +12,8 @@
 
 /* Keeps the library from printing, and from trying to finish broken files when the process ends: after a
  * failed write it prints about that. To be called before any other HDF5 call; every file is then closed by
- * hand. */
+ * hand. Also from loading what a file asks for, a filter that is not its own: an archive needs none, and one
+ * that somebody else made must not choose what code runs here. */
 void lot_h5_quiet(void);
 
 /* Fills the error with one line made of the failed call's error stack, "SUBJECT: HDF5: REASON", and returns

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <hdf5.h>
 #include <sys/stat.h>
 
 #include "support/archived.h"
@@ -128,6 +129,100 @@ static void test_flips_without_a_seal(void **state)
     free(archive.data);
 }
 
+/* ---- an archive that has other files read ---- */
+
+static hid_t make_link(hid_t file, hid_t table, const char *other)
+{
+    (void)table;
+    return H5Lcreate_external(other, "devices", file, "devices", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+static hid_t make_soft_link(hid_t file, hid_t table, const char *other)
+{
+    (void)table;
+    assert_true(H5Lcreate_external(other, "/", file, "other", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    return H5Lcreate_soft("/other/devices", file, "devices", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* A table of the same rows whose bytes are those of `other`, by a property of its own. */
+static hid_t make_table(hid_t file, hid_t table, hid_t made)
+{
+    const hid_t type = H5Dget_type(table), space = H5Dget_space(table);
+    const hid_t dataset = H5Dcreate2(file, "devices", type, space, H5P_DEFAULT, made, H5P_DEFAULT);
+
+    (void)H5Tclose(type);
+    (void)H5Sclose(space);
+    (void)H5Pclose(made);
+    return dataset < 0 ? dataset : H5Dclose(dataset);
+}
+
+static hid_t make_virtual(hid_t file, hid_t table, const char *other)
+{
+    const hid_t made = H5Pcreate(H5P_DATASET_CREATE), space = H5Dget_space(table);
+
+    assert_true(H5Pset_virtual(made, space, other, "devices", space) >= 0);
+    (void)H5Sclose(space);
+    return make_table(file, table, made);
+}
+
+static hid_t make_external(hid_t file, hid_t table, const char *other)
+{
+    const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+
+    assert_true(H5Pset_external(made, other, 0, H5F_UNLIMITED) >= 0);
+    return make_table(file, table, made);
+}
+
+/* Every way that HDF5 has of taking a table out of another file: all of them are refused by name. */
+static void test_no_other_file_is_read(void **state)
+{
+    static const struct {
+        hid_t (*make)(hid_t file, hid_t table, const char *other);
+        const char *says;
+    } ways[] = {{make_link, "devices is a link, no table"},
+                {make_soft_link, "devices is a link, no table"},
+                {make_virtual, "devices lies in another file"},
+                {make_external, "devices lies in another file"}};
+    char other[160];
+
+    (void)state;
+    (void)snprintf(other, sizeof other, "%s", in_folder("others.h5"));
+    write_sample(other, 2, 2);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const char *path = in_folder("reaching.h5");
+        hid_t file, table;
+        lot_error error = {0};
+        lot_run run;
+
+        (void)unlink(path);
+        write_sample(path, 2, 2);
+        file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT); /* which takes the seal off */
+        table = H5Dopen2(file, "devices", H5P_DEFAULT);
+        assert_true(file >= 0 && table >= 0 && H5Ldelete(file, "devices", H5P_DEFAULT) >= 0);
+        assert_true(ways[i].make(file, table, other) >= 0);
+        (void)H5Dclose(table);
+        assert_true(H5Fclose(file) >= 0);
+        assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_DAMAGED);
+        assert_non_null(strstr(error.text, ways[i].says));
+    }
+}
+
+/* What a file asks for beside it, a filter, is code. */
+static void test_no_code_is_loaded(void **state)
+{
+    const char *path = in_folder("filters.h5");
+    unsigned kinds = ~0u;
+    lot_error error = {0};
+    lot_run run;
+
+    (void)state;
+    write_sample(path, 1, 2);
+    assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_OK);
+    lot_run_free(&run);
+    assert_true(H5PLget_loading_state(&kinds) >= 0);
+    assert_int_equal(kinds, 0);
+}
+
 static void test_not_an_archive(void **state)
 {
     const char *path = in_folder("other");
@@ -155,6 +250,8 @@ int main(void)
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_every_flip_is_seen),
         cmocka_unit_test(test_flips_without_a_seal),
+        cmocka_unit_test(test_no_other_file_is_read),
+        cmocka_unit_test(test_no_code_is_loaded),
         cmocka_unit_test(test_not_an_archive),
     };
 
