@@ -40,7 +40,7 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_TEXT,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(baseline_config, output),
-     .help = "the baseline; an existing file is never replaced"},
+     .help = "the baseline to make; an existing file is never overwritten"},
 };
 
 /* Oldest first: what is kept of one archive alone is that of the last one. */
@@ -112,13 +112,13 @@ static lot_status run(const void *options_given, lot_error *error)
 
 const lot_command lot_command_baseline = {
     .name = "baseline",
-    .summary = "several archives as one thing to compare with",
+    .summary = "several archives combined into one to compare with",
     .synopsis = "make FILES... --output F",
     .description =
-        "Puts several archives of the same work together: for each GPU, by UUID, the middle of its times\n"
-        "and how much they vary from archive to archive. gpulot compare then knows that noise, too: with\n"
-        "three archives of one GPU, or two of two GPUs, at least. Five archives of some GPUs make its\n"
-        "intervals narrow.",
+        "Combines several archives of the same work: for each GPU, by UUID, the middle of its times and\n"
+        "how much they vary from archive to archive, a noise that gpulot compare then takes into account.\n"
+        "That takes at least three archives of one GPU, or two of two GPUs; with five archives of some\n"
+        "GPUs its intervals are narrow.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(baseline_config),

@@ -35,7 +35,7 @@ static const lot_option options[] = {
      .argument = "FILE",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(check_config, expect),
-     .help = "rates that are expected of exact models, JSON as in consistency.md"},
+     .help = "rates expected of exact models, JSON as in consistency.md"},
     {.name = "--against",
      .argument = "EARLIER.h5",
      .kind = LOT_OPTION_TEXT,
@@ -48,7 +48,7 @@ static const lot_option options[] = {
      .smallest = LOT_SPREAD_LEAST,
      .most = 1,
      .offset = offsetof(check_config, prior),
-     .help = "four of five groups of honest GPUs spread less than this, 1e-9 to 1"},
+     .help = "spread that four of five groups of honest GPUs stay below, 1e-9 to 1"},
     {.name = "--level",
      .argument = "SHARE",
      .fallback = LOT_CHECK_LEVEL,
@@ -57,7 +57,7 @@ static const lot_option options[] = {
      .least = 0,
      .most = 1,
      .offset = offsetof(check_config, level),
-     .help = "chance that a rental of honest GPUs is flagged for its times"},
+     .help = "chance that times alone flag a rental of honest GPUs"},
     {.name = "--soak-passes",
      .argument = "N",
      .fallback = LOT_CHECK_SOAK_PASSES,
@@ -65,7 +65,7 @@ static const lot_option options[] = {
      .least = 1,
      .most = INT64_MAX,
      .offset = offsetof(check_config, soak_passes),
-     .help = "a soak with fewer verified passes is none"},
+     .help = "fewest verified passes for a soak to count"},
     {.name = "--all",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(check_config, all),
@@ -194,11 +194,12 @@ const lot_command lot_command_check = {
     .summary = "is every GPU of the rental equal and healthy?",
     .synopsis = "FILES.h5... [--expect FILE] [--against EARLIER.h5] [--prior SHARE] [--level SHARE] [--json]",
     .description =
-        "A verdict for each GPU of the archives, from its own repeats, its peers, the float64 reference\n"
-        "and what is expected of it: ok, slow, throttled, corrupt, unstable, misconfigured, failed,\n"
-        "lost, not-measured or undecided; several may hold. Several archives, one for each lot of a\n"
-        "rental, are judged together. Only equals are compared. It tells what it could not have seen.\n"
-        "Exit status 0 only where every GPU is ok. consistency.md tells how GPUs are judged.",
+        "Gives each GPU of the archives a verdict, from its own repeats, its peers, the float64 reference\n"
+        "and what is expected of it: ok, or one or more of slow, throttled, corrupt, unstable,\n"
+        "misconfigured, failed, lost, not-measured and undecided. Several archives, one for each lot of a\n"
+        "rental, are judged together. Only equal GPUs doing equal work are compared. It also says what it\n"
+        "could not have seen. Exit status 0 only if every GPU is ok. consistency.md tells how GPUs are\n"
+        "judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(check_config),

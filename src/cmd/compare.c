@@ -41,7 +41,7 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_TEXT,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(compare_config, after),
-     .help = "the archive that is compared with it"},
+     .help = "the archive to compare with it"},
     {.name = "--tolerance",
      .argument = "SHARE",
      .fallback = LOT_COMPARE_TOLERANCE,
@@ -49,7 +49,7 @@ static const lot_option options[] = {
      .least = 0,
      .most = 1,
      .offset = offsetof(compare_config, tolerance),
-     .help = "share of speed that may be lost without being called slower"},
+     .help = "share of speed that may be lost before a GPU is called slower"},
     {.name = "--level",
      .argument = "SHARE",
      .fallback = LOT_COMPARE_LEVEL,
@@ -377,14 +377,14 @@ static lot_status run(const void *options_given, lot_error *error)
 
 const lot_command lot_command_compare = {
     .name = "compare",
-    .summary = "what changed between two times",
+    .summary = "what changed on the same GPUs between two times",
     .synopsis = "BEFORE AFTER.h5 [--tolerance SHARE] [--level SHARE] [--all] [--wide] [--json]",
     .description =
-        "The same GPUs at two times, recognised by their UUID (ranks that share one by their rank):\n"
-        "missing, new, moved and swapped ones, drift of every phase with its interval, digests that must\n"
-        "be equal, counters of errors, and what changed in driver, settings and host. BEFORE is an\n"
-        "archive or a baseline of several (gpulot baseline). Exit status 1 where something got worse\n"
-        "beyond noise and tolerance, or the speed of a GPU could not be judged.",
+        "Compares the same GPUs at two times, recognised by their UUID (ranks that share one by their\n"
+        "rank): missing, new, moved and swapped ones, the drift of every phase with its interval, digests\n"
+        "that must be equal, error counters, and what changed in driver, settings and host. BEFORE is an\n"
+        "archive or a baseline of several (gpulot baseline). Exit status 1 if something got worse beyond\n"
+        "noise and tolerance, or the speed of a GPU could not be judged.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(compare_config),

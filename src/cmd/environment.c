@@ -36,7 +36,7 @@ static const lot_option options[] = {
     {.name = "--json",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(environment_config, json),
-     .help = "accepted for likeness with other commands: the answer is always JSON"},
+     .help = "accepted as by other commands; the answer is always JSON"},
 };
 
 /* The fields of one of the record's sections that are known; `record` is where the section's struct lies. */
@@ -197,10 +197,10 @@ const lot_command lot_command_environment = {
     .summary = "what this machine offers, as JSON",
     .synopsis = "[--device SPEC]",
     .description =
-        "Versions, host, CPU, the documented variables that change results and, with --device, the devices\n"
-        "that this process can see. A device that is not available is a valid answer: exit status 0 and\n"
-        "the reason in devices_reason. So it is where the driver does not answer, but with exit status 1.\n"
-        "Starts no MPI; records no user name, home folder or command line.",
+        "Prints versions, host, CPU, the documented variables that change results and, with --device, the\n"
+        "devices that this process can see. A device that is not available is a valid answer, with the\n"
+        "reason in devices_reason and exit status 0; a driver that does not answer is reported in the\n"
+        "same way with exit status 1. Starts no MPI; records no user name, home folder or command line.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(environment_config),

@@ -50,7 +50,7 @@ static const lot_option options[] = {
      .argument = "FILE.csv",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(export_config, append_to),
-     .help = "with --format csv: add the rows to this grid, none twice; others may hold it for 60 s"},
+     .help = "with --format csv: add the rows to this file, none twice; waits 60 s for others"},
 };
 
 /* ---- json ---- */
@@ -260,8 +260,8 @@ const lot_command lot_command_export = {
     .synopsis = "FILE.h5 --format json|csv [options]",
     .description =
         "Prints an archive's records as they were gathered: an array, or with --rank one object. csv is\n"
-        "the raw-results grid: one line for each row of real passes. --anonymise puts short digests, the\n"
-        "same in every export, in the place of names that tell whose machine it was.",
+        "the raw-results grid: one line for each row of real passes. --anonymise replaces the names that\n"
+        "tell whose machine it was by short digests, the same in every export.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(export_config),

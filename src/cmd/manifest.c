@@ -120,12 +120,12 @@ static lot_status run(const void *options_given, lot_error *error)
 
 const lot_command lot_command_manifest = {
     .name = "manifest",
-    .summary = "fingerprints of a folder of results, made or verified",
+    .summary = "make or verify the fingerprints of a folder of results",
     .synopsis = "create|verify DIR [--json]",
     .description =
         "create writes DIR/manifest.json with SHA-256 and size of every file in DIR and below; the\n"
-        "manifest lists itself without a fingerprint. verify names each file that is missing, changed\n"
-        "or extra, and exits with status 1 where there is one. Keep the manifest's own SHA-256 elsewhere.",
+        "manifest lists itself without a fingerprint. verify names each file that is missing, changed or\n"
+        "extra, and exits with status 1 if there is one. Keep the manifest's own SHA-256 elsewhere.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(manifest_config),

@@ -378,16 +378,16 @@ static lot_status refused(lot_error *error)
 
 const lot_command lot_command_measure = {
     .name = "measure",
-    .summary = "measure one device a rank into an archive; started with mpirun or srun",
+    .summary = "measure one device per rank into an archive; started with mpirun or srun",
     .synopsis = "--device SPEC --output FILE.h5 [options]",
     .description =
-        "Measures Linear -> GELU -> Linear on one device a rank, in phases, and gathers all ranks into\n"
+        "Measures Linear -> GELU -> Linear on one device per rank, in phases, and gathers all ranks into\n"
         "one HDF5 archive: mpirun -n 2 gpulot measure --device cuda:local --output run.h5. Without a\n"
-        "launcher it is one rank. The device 'host' is this CPU, measured as such. There is no default\n"
-        "device. On SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next pass and\n"
-        "keeps what is measured, with exit status 1. Ctrl-C of mpirun gives its ranks a second or less\n"
-        "for that (protocol.md tells how to give more) and then kills them: of what they had measured,\n"
-        "gpulot recover makes an archive.",
+        "launcher it is a single rank. The device 'host' is this CPU, measured as such. There is no\n"
+        "default device. On SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP or SIGXCPU it stops at the next\n"
+        "pass and keeps what it has measured, with exit status 1. On Ctrl-C mpirun gives its ranks a\n"
+        "second or less for that before it kills them (protocol.md tells how to give more); gpulot\n"
+        "recover makes an archive of what they had measured.",
     .table = lot_measure_options,
     .config_size = sizeof(lot_measure_config),
     .run = run,

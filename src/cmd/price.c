@@ -41,7 +41,7 @@ static const lot_option options[] = {
      .argument = "MODEL",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(price_config, gpu),
-     .help = "model as the catalogue writes it; may be left out where an archive tells it beyond doubt"},
+     .help = "model as the catalogue writes it; may be left out if the archive leaves no doubt"},
     {.name = "--days",
      .argument = "D",
      .kind = LOT_OPTION_TEXT,
@@ -54,7 +54,7 @@ static const lot_option options[] = {
      .least = 1,
      .most = INT64_MAX,
      .offset = offsetof(price_config, lots),
-     .help = "lots rented; must hold the ranks where these are known"},
+     .help = "lots rented; must hold the ranks, if these are known"},
     {.name = "--ranks",
      .argument = "R",
      .kind = LOT_OPTION_INTEGER,
@@ -70,19 +70,19 @@ static const lot_option options[] = {
     {.name = "--at-launch",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(price_config, at_launch),
-     .help = "the price that the archive has kept since the launch, without a catalogue"},
+     .help = "use the price that the archive has kept since the launch; needs no catalogue"},
     {.name = "--accepted-results",
      .argument = "N",
      .kind = LOT_OPTION_INTEGER,
      .least = 1,
      .most = INT64_MAX,
      .offset = offsetof(price_config, accepted_results),
-     .help = "distinct useful units really accepted; gives the unit cost"},
+     .help = "distinct useful units that were accepted; gives the unit cost"},
     {.name = "--protocol",
      .argument = "FILE",
      .kind = LOT_OPTION_TEXT,
      .offset = offsetof(price_config, protocol),
-     .help = "quality protocol, JSON as in quality-protocol.md: by which rule the units were accepted"},
+     .help = "the rule by which units were accepted, JSON as in quality-protocol.md"},
     {.name = "--columns",
      .argument = "MAP",
      .kind = LOT_OPTION_TEXT,
@@ -433,15 +433,15 @@ static lot_status run(const void *options_given, lot_error *error)
 
 const lot_command lot_command_price = {
     .name = "price",
-    .summary = "what whole lots cost, and a unit of accepted work",
+    .summary = "what whole lots and a unit of accepted work cost",
     .synopsis = "--tariffs FILE --gpu MODEL --days D (--lots L | --ranks R | --archive RUN.h5) [options]\n"
                 "       gpulot price --at-launch --archive RUN.h5 [options]",
     .description =
         "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are\n"
-        "matched to the ranks launched, and GPUs paid for but idle are shown. No conversion, no hourly\n"
-        "share, no partial lot. With --accepted-results, the unit cost: the whole price over the units\n"
-        "accepted; repeats of one benchmark are not such units. A catalogue proves neither availability\n"
-        "nor a reservation.",
+        "matched to the ranks launched, and GPUs that are paid for but idle are shown. No conversion, no\n"
+        "hourly share, no partial lot. With --accepted-results it adds the unit cost: the whole price\n"
+        "divided by the units accepted; repeats of one benchmark are no such units. A catalogue proves\n"
+        "neither availability nor a reservation.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(price_config),

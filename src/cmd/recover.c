@@ -23,13 +23,13 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_LIST,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(recover_config, folders),
-     .help = "the folder that the run left, or all of them where its hosts kept their own"},
+     .help = "the folder that the run left, or all of them if its hosts kept their own"},
     {.name = "--output",
      .argument = "FILE.h5",
      .kind = LOT_OPTION_TEXT,
      .flags = LOT_OPTION_REQUIRED | LOT_OPTION_PRIVATE,
      .offset = offsetof(recover_config, output),
-     .help = "the archive to make; never overwrites"},
+     .help = "the archive to make; an existing file is never overwritten"},
 };
 
 /* What has been taken over so far. */
@@ -175,10 +175,10 @@ const lot_command lot_command_recover = {
     .synopsis = "DIR... --output FILE.h5",
     .description =
         "Makes an archive from the folder in which a run's ranks kept what they measured, or from the\n"
-        "folders of its hosts, brought to one machine. A rank that ended without saying so is recorded\n"
-        "as lost, with all that it had measured; a rank that left nothing is recorded as lost too. Where\n"
-        "a rank's file lies in several folders the longest one counts, and the others must be its\n"
-        "beginning. The folders are kept. Exit status 1 where a rank is lost, failed or was stopped.",
+        "folders of its hosts, copied to one machine. A rank that ended without saying so is recorded as\n"
+        "lost, with all that it had measured, and so is a rank that left nothing. If a rank's file lies\n"
+        "in several folders, the longest one counts, and the others must be its beginning. The folders\n"
+        "are kept. Exit status 1 if a rank is lost, failed or was stopped.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(recover_config),

@@ -44,7 +44,7 @@ static const lot_option options[] = {
     {.name = "--phases",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(show_config, phases),
-     .help = "every phase row instead of one line a phase"},
+     .help = "every row instead of one line per phase"},
     {.name = "--all",
      .kind = LOT_OPTION_FLAG,
      .offset = offsetof(show_config, all),
@@ -317,11 +317,10 @@ const lot_command lot_command_show = {
     .summary = "an archive as tables in the terminal",
     .synopsis = "FILE.h5 [options]",
     .description =
-        "Shows who measured what: the run, every rank's device and outcome, and its phases. Times are\n"
-        "medians over the rows of a phase with their distribution-free interval and what that really\n"
-        "covers. A row of warm-up or soak holds several passes: `per pass` says that it was divided by\n"
-        "them. Counters are the largest of any row. `allocated` is part of `reserved`: they are never\n"
-        "added up.",
+        "Shows the run, every rank's device and outcome, and its phases. Times are medians over the rows\n"
+        "of a phase, with a distribution-free interval and what it really covers. A row of warm-up or\n"
+        "soak holds several passes; `per pass` marks times that were divided by them. Memory counters are\n"
+        "the largest of any row. `allocated` is part of `reserved`: never add them up.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(show_config),

@@ -25,7 +25,7 @@ static const lot_option options[] = {
      .kind = LOT_OPTION_CHOICE,
      .flags = LOT_OPTION_REQUIRED,
      .offset = offsetof(tariffs_config, action),
-     .help = "tell every fault, or print a table",
+     .help = "list every fault, or print a table",
      .choices = "check|list"},
     {.name = "FILE",
      .kind = LOT_OPTION_TEXT,
@@ -162,12 +162,12 @@ static lot_status run(const void *options_given, lot_error *error)
 
 const lot_command lot_command_tariffs = {
     .name = "tariffs",
-    .summary = "checks a catalogue of tariffs, or prints it",
+    .summary = "check a catalogue of tariffs, or print it",
     .synopsis = "check|list FILE [--columns MAP] [--json]",
     .description =
-        "check tells every fault of a catalogue with its line, on standard output and with exit status 2,\n"
-        "or that there is none. list prints it as a table. --columns reads a file with other header names:\n"
-        "gpu=modele,gpus_per_lot=gpu_par_lot,days=jours,price_cents_usd=prix,ignore=region.",
+        "check lists every fault of a catalogue with its line, on standard output and with exit status 2,\n"
+        "or says that there is none. list prints it as a table. --columns reads a file with other header\n"
+        "names: gpu=modele,gpus_per_lot=gpu_par_lot,days=jours,price_cents_usd=prix,ignore=region.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .config_size = sizeof(tariffs_config),

@@ -390,8 +390,9 @@ static const char *form_of(const lot_option *option)
     case LOT_OPTION_INTEGER:
         return "a whole number";
     case LOT_OPTION_NUMBER:
-        return (option->flags & LOT_OPTION_NO_SHARE) != 0 ? "a decimal number, 0.5 or 1e9"
-                                                          : "a share of one, 0.02, or a percentage, 2%";
+        return (option->flags & LOT_OPTION_NO_SHARE) != 0
+                   ? "a decimal number such as 0.5 or 1e9"
+                   : "a fraction such as 0.02, or a percentage such as 2%";
     case LOT_OPTION_DURATION:
         return "seconds, or a number with its unit: 500ms, 90s, 10m, 2h";
     default:
