@@ -12,7 +12,8 @@
 # Always: the module alone, through tests/cuda/gpu_driver, one process a part. Where there is PyTorch: the same by
 # PyTorch. Where the whole program can be built, or a build is handed over: the module's tests and a measurement.
 #
-#     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere
+#     GPU_CHECK_WHOLE=FOLDER    such a build: a build folder, or what tests/cuda/gpu_bundle.sh made of one elsewhere;
+#                               its module is checked where none can be built here
 #     GPU_CHECK_PYTHON=PROGRAM  the Python that has PyTorch; else python3
 #     GPU_CHECK_NVCC=PROGRAM    the nvcc; without any, what a build that is handed over holds is checked
 #     GPU_CHECK_SANITIZER=PROGRAM  the compute-sanitizer; else that on PATH or of the toolkit
@@ -20,7 +21,7 @@
 #     GPU_CHECK_DRIVER=FOLDER   the driver's bin and lib64, as some containers have it; else /usr/local/nvidia
 #     GPU_CHECK_LIMIT=SECONDS   for everything; else 285
 #
-# Exit status: 0 every target met; 1 one missed or a check failed; 2 it could not build; 77 no GPU here.
+# Exit status: 0 every target met; 1 one missed or a check failed; 2 something did not build; 77 no GPU here.
 #
 # What only a GPU can settle, and which line tells it:
 #   - whether a freed block counts until a synchronisation, the pool's steps   "# pool ...", "# allocator ..."
@@ -343,14 +344,19 @@ found_in=$found_in$libraries:$blas_libraries
 # ---- the parts ----
 
 mkdir -p "$build/exported"
+built="built elsewhere"
 if [ -z "$nvcc" ]; then
     take_alone
 else
     arch=$(choose_arch)
     say "building for $arch in $build"
-    if ! build_alone; then
-        say "the module does not build"
-        exit 2
+    if build_alone; then
+        built="$("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
+    else
+        say "the module does not build${GPU_CHECK_WHOLE:+; that of $GPU_CHECK_WHOLE is checked}"
+        worst 2
+        take_alone
+        if [ -z "$driver" ]; then exit 2; fi
     fi
 fi
 exec 3>&1 4>&2
@@ -360,11 +366,7 @@ trap stopped HUP INT TERM
     source=$(git -C "$root" describe --always --dirty 2> /dev/null) || source=unknown
     echo "# gpu_check.sh on $(date -u '+%Y-%m-%d %H:%M') UTC, source $source"
     echo "# environment: $(chosen)"
-    if [ -n "$nvcc" ]; then
-        echo "# $(nproc) CPUs, $("$nvcc" --version | grep -o 'release.*' | head -n 1), built for $arch"
-    else
-        echo "# $(nproc) CPUs, built elsewhere"
-    fi
+    echo "# $(nproc) CPUs, $built"
 } >> "$build/results.tsv"
 if [ -n "$driver" ]; then
     check_module
@@ -381,6 +383,6 @@ answer
 case $status in
 0) say "every target that was checked is met, in $(($(date +%s) - began)) s" ;;
 1) say "a target was missed or a check failed" ;;
-*) say "the check could not run" ;;
+*) say "not everything could be built" ;;
 esac
 exit "$status"

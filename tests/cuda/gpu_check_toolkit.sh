@@ -139,7 +139,7 @@ build_alone() {
 
 # The same out of a build that is handed over.
 take_alone() {
-    if [ -x "$GPU_CHECK_WHOLE/tests/gpu_driver" ]; then
+    if [ -n "${GPU_CHECK_WHOLE:-}" ] && [ -x "$GPU_CHECK_WHOLE/tests/gpu_driver" ]; then
         driver=$GPU_CHECK_WHOLE/tests/gpu_driver
         module=$GPU_CHECK_WHOLE/lib/gpulot/gpulot-cuda.so
     fi
