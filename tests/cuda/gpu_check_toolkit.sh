@@ -120,7 +120,10 @@ build_alone() {
         "$root"/src/core/utf8.c; do
         object=$build/alone/$(basename "$source" .c).o
         # shellcheck disable=SC2086 # flags are words
-        "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -c "$source" -o "$object" || return 2
+        if ! "${CC:-cc}" -std=c17 -D_POSIX_C_SOURCE=200809L $flags -c "$source" -o "$object"; then
+            wait "$kernels" # or it would go on beside what is measured
+            return 2
+        fi
         case $source in
         */src/core/*) core="$core $object" ;;
         *) objects="$objects $object" ;;
