@@ -41,17 +41,16 @@ static void fit_line(const double *y, size_t count, lot_timing *timing)
     timing->change_error = (n - 1) * sqrt(residual / (n - 2) / sxx);
 }
 
-/* The cut of sorted values into two clusters that leaves the least spread within them. */
+/* The cut of sorted values into two clusters that leaves the least spread within them: the most between. */
 static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
 {
     const size_t least = count / 10 > 2 ? count / 10 : 2;
     const double n = (double)count;
-    double total = 0, squares = 0, left = 0, best = -1;
+    double total = 0, left = 0, best = -1;
+    size_t cut = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         total += sorted[i] - sorted[0];
-        squares += (sorted[i] - sorted[0]) * (sorted[i] - sorted[0]);
-    }
     for (size_t i = 1; i + least <= count; i++) {
         const double k = (double)i;
         double gap, between;
@@ -62,14 +61,14 @@ static void split_in_two(const double *sorted, size_t count, lot_timing *timing)
         gap = (total - left) / (n - k) - left / k;
         between = k * (n - k) / n * gap * gap;
         if (between > best) {
-            const double within = squares - total * total / n - between;
-
             best = between;
             timing->gap = gap;
-            timing->gap_deviation = sqrt((within > 0 ? within : 0) / (n - 2));
-            timing->gap_share = (i < count - i ? k : n - k) / n;
+            cut = i;
         }
     }
+    timing->gap_deviation =
+        fmax(lot_stats_deviation(sorted, cut), lot_stats_deviation(&sorted[cut], count - cut));
+    timing->gap_share = (double)(cut < count - cut ? cut : count - cut) / n;
 }
 
 /* No clock in use steps further: CUDA's events have 0.5 us (cudaEventElapsedTime), 1.024 us on older GPUs. */

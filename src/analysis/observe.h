@@ -21,7 +21,7 @@ typedef struct lot_timing {
     double change;           /* first to last, from a straight line by least squares; 3 rows */
     double change_error;     /* its standard error, rows - 2 degrees of freedom */
     double gap;           /* between the means of the two best clusters of at least 2 and a tenth; 4 rows */
-    double gap_deviation; /* standard deviation within the two clusters */
+    double gap_deviation; /* standard deviation within the wider of the two clusters */
     double gap_share;     /* of the rows in the smaller cluster */
     double step; /* of the clock, relative: the least difference of two times; 0 where it cannot be one */
 } lot_timing;

@@ -118,6 +118,18 @@ static void outliers_are_no_cluster(void **state)
     }
 }
 
+/* Two of ten passes come late, by 8 and by 11 %: each by its own measure, which makes no cluster. */
+static void late_passes_are_no_cluster(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 10, 0.02, 1);
+    synthetic_run_warm(&run, 1, 3)->device_seconds = 0.02 * exp(0.08);
+    synthetic_run_warm(&run, 1, 6)->device_seconds = 0.02 * exp(0.11);
+    EXPECT(&run, OK, OK, OK, OK);
+}
+
 /* Alone, a GPU has no group whose noise could tell; its own, which the two clusters make, must not. */
 static void bimodal_alone(void **state)
 {
@@ -215,6 +227,7 @@ int main(void)
         cmocka_unit_test(drift_beyond_doubt),
         cmocka_unit_test(bimodal),
         cmocka_unit_test(outliers_are_no_cluster),
+        cmocka_unit_test(late_passes_are_no_cluster),
         cmocka_unit_test(bimodal_alone),
         cmocka_unit_test(soak),
         cmocka_unit_test(soak_of_one_row),
