@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -138,22 +139,42 @@ lot_status lot_archive_open(const char *path, hid_t *h5, lot_error *error)
     return LOT_OK;
 }
 
-#define TRIAL_ENDED   100
-#define TRIAL_SECONDS 600
+#define TRIAL_ENDED       100
+#define TRIAL_SECONDS     600 /* for disks that are slow, */
+#define TRIAL_CPU_SECONDS 5   /* and for HDF5 that goes round in circles; one more for each MiB */
+
+/* No longer than whole files take, nor than whoever asked lives. */
+static void limit_trial(const char *path, pid_t asker)
+{
+    const struct rlimit no_core = {0, 0};
+    struct stat info = {0};
+    struct rlimit time;
+
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    (void)alarm(TRIAL_SECONDS);
+    if (stat(path, &info) == 0 && getrlimit(RLIMIT_CPU, &time) == 0) {
+        const rlim_t wanted = TRIAL_CPU_SECONDS + (rlim_t)info.st_size / (1 << 20);
+
+        if (wanted < time.rlim_cur)
+            time.rlim_cur = wanted;
+        (void)setrlimit(RLIMIT_CPU, &time);
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != asker)
+        _exit(1);
+}
 
 /* Reads everything once and ends: what comes of it does not matter, only that it ends. */
-static void try_all(const char *path, void (*read_all)(const char *path))
+static void try_all(const char *path, pid_t asker, void (*read_all)(const char *path))
 {
-    static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM};
-    const struct rlimit no_core = {0, 0};
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGXCPU};
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
         (void)signal(deadly[i], SIG_DFL); /* whatever the caller had set up for itself */
     if (nowhere >= 0)
         (void)dup2(nowhere, STDERR_FILENO);
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)alarm(TRIAL_SECONDS);
+    limit_trial(path, asker);
     read_all(path);
     _exit(TRIAL_ENDED);
 }
@@ -161,6 +182,7 @@ static void try_all(const char *path, void (*read_all)(const char *path))
 lot_status lot_archive_try(const char *path, void (*read_all)(const char *path), bool *sealed,
                            lot_error *error)
 {
+    const pid_t asker = getpid();
     int end = 0;
     pid_t child;
     lot_status status = check_file(path, sealed, error);
@@ -169,7 +191,7 @@ lot_status lot_archive_try(const char *path, void (*read_all)(const char *path),
         return status;
     child = fork();
     if (child == 0)
-        try_all(path, read_all);
+        try_all(path, asker, read_all);
     if (child < 0)
         return lot_error_errno(error, LOT_IO, "fork", errno, "%s cannot be tried", path);
     while (waitpid(child, &end, 0) < 0 && errno == EINTR)
