@@ -1,4 +1,4 @@
-/* Prices worked by hand. Random cases are compared with Python's fractions in tests/property. */
+/* Prices worked by hand. Random cases are compared with Python's fractions in tests/python. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

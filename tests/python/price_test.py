@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares prices with Python's fractions and decimal over random cases, the edges of 64 bits among them.
 
-    tests/property/price_property.py build/tests/price_driver [SEED]
+    tests/python/price_test.py build/tests/price_driver [SEED]
 """
 import decimal
 import fractions
