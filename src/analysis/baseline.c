@@ -272,5 +272,5 @@ lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error)
     return baseline->device_count > 0
                ? LOT_OK
                : lot_error_set(error, LOT_INPUT, "archive", 0,
-                               "no rank of what was before tells a UUID: there is no GPU to recognise");
+                               "no rank before has a UUID, so no GPU can be recognised");
 }

@@ -181,7 +181,7 @@ lot_status lot_tariff_find_device(const lot_catalogue *catalogue, const char *de
             continue;
         if (found != NULL)
             return lot_error_set(error, LOT_USAGE, "--gpu", 0,
-                                 "the device '%.80s' fits two tariffs, '%s' and '%s'; --gpu must tell",
+                                 "the device '%.80s' fits two tariffs, '%s' and '%s'; say which with --gpu",
                                  device_name, found->gpu, candidate->gpu);
         found = candidate;
     }
@@ -192,6 +192,6 @@ lot_status lot_tariff_find_device(const lot_catalogue *catalogue, const char *de
     offer(catalogue, device_name, offered, sizeof offered);
     return lot_error_set(
         error, LOT_USAGE, "--gpu", 0,
-        "the device '%.80s' fits no tariff beyond doubt; --gpu must tell; the nearest are %s", device_name,
-        offered);
+        "the device '%.80s' fits no tariff beyond doubt; say which with --gpu; the nearest are %s",
+        device_name, offered);
 }

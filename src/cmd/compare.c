@@ -358,7 +358,7 @@ static lot_status run(const void *options_given, lot_error *error)
     if (lot_baseline_is_one(config->after))
         return lot_error_set(
             error, LOT_USAGE, "AFTER.h5", 0,
-            "%.200s is a baseline, which is what was BEFORE; give the archive of now behind it",
+            "%.200s is a baseline, which can only be BEFORE; give the newer archive behind it",
             config->after);
     status = read_before(config->before, &before, error);
     if (status == LOT_OK)

@@ -125,7 +125,7 @@ static void a_device_finds_its_tariff_beyond_doubt_or_not_at_all(void **state)
     w = world_of(11);
     assert_int_equal(LOT_USAGE, find_device(&w, "NVIDIA H100 80GB HBM3"));
     assert_null(w.found);
-    assert_non_null(strstr(w.error.text, "--gpu must tell"));
+    assert_non_null(strstr(w.error.text, "say which with --gpu"));
     w = world_of(12);
     assert_int_equal(LOT_USAGE, find_device(&w, "NVIDIA RTX 6000 Ada Generation"));
     assert_null(w.found);
