@@ -1,4 +1,5 @@
 /* What of a rank's measurement is kept: its record, its progress on disk, and the handing over. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,6 +228,17 @@ void lot_keeping_discard(lot_measurement *m)
         lot_spool_remove_folder(m->spool_folder);
 }
 
+/* Somebody has removed what was kept, or moved it: nothing is promised of it. */
+static void say_gone(const lot_measurement *m)
+{
+    char folder[sizeof m->spool_folder];
+
+    (void)snprintf(folder, sizeof folder, "%s", m->spool_folder);
+    lot_utf8_clean(folder);
+    (void)fprintf(stderr, "gpulot measure: what was measured was kept in %s, which is no longer there\n",
+                  folder);
+}
+
 /* One rank says it for all that share a folder, and one of each host that has its own. Rank 1 does where rank
  * 0 may be gone. */
 static void say_kept(const lot_measurement *m, lot_status verdict)
@@ -239,7 +251,10 @@ static void say_kept(const lot_measurement *m, lot_status verdict)
     const char *output = taken ? "ANOTHER.h5" : m->config.output;
     char before[160];
 
-    if (speaks && !m->spool_is_own) {
+    if (lstat(m->spool_folder, &info) != 0 && errno == ENOENT) {
+        if (!archived && (speaks || m->spool_is_own))
+            say_gone(m);
+    } else if (speaks && !m->spool_is_own) {
         lot_progress_recovery(archived
                                   ? "gpulot measure: the archive is there; should a lost rank have "
                                     "written more since, an archive with that is made by"

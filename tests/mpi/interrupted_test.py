@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -61,6 +62,19 @@ class Signals(RanksTest):
         another = self.folder / "another.h5"
         status, _, err = self.alone("recover", spool, "--output", another)
         self.assertEqual((status, err), (1, f"gpulot recover: 1 of 1 rank ended early; {another} says how\n"))
+
+    def test_nothing_is_promised_of_what_somebody_removed(self):
+        (self.folder / "there").mkdir()
+        output = self.folder / "there" / "run.h5"
+        with Started([PROGRAM, "measure", *ENDLESS, "--quiet", "--output", str(output)]) as run:
+            self.wait_for("its progress", lambda: any((self.folder / "there").glob("*/rank-0.jsonl")))
+            [spool] = (self.folder / "there").iterdir()
+            shutil.rmtree(self.folder / "there")
+            run.process.send_signal(signal.SIGTERM)
+            self.assertEqual(run.wait(), 3)
+            said = run.text().splitlines()
+        self.assertEqual(said[0], f"gpulot measure: what was measured was kept in {spool}, which is no longer there")
+        self.assertEqual(len(said), 2, said)
 
     def stop_one(self, ranks, victim, *options, when):
         """A signal to one rank alone: its own record and the others' say whose it was."""
