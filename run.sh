@@ -239,6 +239,15 @@ build_program() {
   [ -x "$build/gpulot" ] || say "Building in $build; this takes a minute or two the first time."
   (cd "$root" && logged "$BUILD_LIMIT" "configuring" cmake --preset release "${options[@]}")
   logged "$BUILD_LIMIT" "building" cmake --build "$build" --parallel "$(nproc)"
+  say_without_cuda
+}
+
+# GPUs cannot be measured by such a build, which nobody should find out from a refusal.
+say_without_cuda() {
+  local reason
+  [ ! -e "$build/lib/gpulot/gpulot-cuda.so" ] || return 0
+  reason=$(sed -n 's/^-- CUDA: \(.*\); no CUDA device module is built$/\1/p' "$log" | tail -n 1)
+  say "Built without the CUDA device: ${reason:-GPULOT_CUDA is OFF}"
 }
 
 # mpirun as root, in a container, with fewer slots than ranks.

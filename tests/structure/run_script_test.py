@@ -83,6 +83,21 @@ class RunScript(unittest.TestCase):
                 self.fake("cmake", f"echo cmake version {version}")
                 self.assertEqual(missing, "  cmake " in self.run_script("missing", "build").stderr)
 
+    def test_says_that_gpus_cannot_be_measured(self):
+        self.fake("gcc", "cat >/dev/null")
+        for tool in ("ninja", "pkg-config", "mpicc"):
+            self.fake(tool, "exit 0")
+        reason = "no nvcc on PATH"
+        self.fake("cmake", 'case $1 in --version) echo cmake version 3.25.1 ;; --preset) '
+                           f'echo "-- CUDA: {reason}; no CUDA device module is built" ;; esac')
+        done = self.run_script("build")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn(f"Built without the CUDA device: {reason}\n", done.stderr)
+        module = self.folder / "build" / "lib" / "gpulot" / "gpulot-cuda.so"
+        module.parent.mkdir(parents=True)
+        module.touch()
+        self.assertNotIn("CUDA", self.run_script("build").stderr)
+
     def test_usage(self):
         for arguments in ((), ("measure",), ("demo", "again"), ("install", "everything")):
             with self.subTest(arguments=arguments):
