@@ -77,16 +77,32 @@ static void run_group(lot_measurement *m, lot_group group)
     m->news.done = 1;
 }
 
+/* What this rank brings to a meeting: of a signal to it alone all ranks tell in the same words. */
+static lot_error brought(const lot_measurement *m)
+{
+    const int rank = m->team.facts.rank;
+    lot_error mine = m->ended;
+
+    if (mine.status == LOT_INTERRUPTED && rank > 0 && m->stop->rank < 0) {
+        const lot_stop told = {.signal = m->stop->signal, .rank = rank};
+
+        (void)lot_protocol_stopped(&told, &mine);
+    }
+    return mine;
+}
+
 /* A meeting before a step. Sets *go to 0 where a rank was interrupted: all then end their phases. That a rank
  * does not come ends nothing. */
 static lot_status meet(lot_measurement *m, const char *point, int *go, lot_error *error)
 {
     lot_error verdict = {0};
+    lot_error mine;
     lot_status status;
 
     if (m->stop->signal != 0 && m->ended.status == LOT_OK)
         (void)lot_protocol_stopped(m->stop, &m->ended);
-    status = lot_comm_agree(&m->team, point, &m->ended, &verdict, error);
+    mine = brought(m);
+    status = lot_comm_agree(&m->team, point, &mine, &verdict, error);
     *go = 0;
     if (status != LOT_OK)
         return status;

@@ -139,7 +139,7 @@ lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_err
     if (status != LOT_OK)
         return status;
     memset(verdict, 0, sizeof *verdict);
-    if (vote.status != LOT_OK && vote.rank == 0)
+    if (vote.status != LOT_OK && (vote.rank == 0 || vote.status == LOT_INTERRUPTED))
         (void)lot_error_set(verdict, (lot_status)vote.status, vote.call, vote.code, "%s", vote.text);
     else if (vote.status != LOT_OK)
         (void)lot_error_set(verdict, (lot_status)vote.status, vote.call, vote.code, "rank %d: %s", vote.rank,

@@ -109,9 +109,9 @@ typedef struct lot_team {
 
 /* A meeting of all ranks. Each brings its own error (status LOT_OK where all is well). *verdict is then the
  * same on every rank: that of the lowest rank with the highest exit status, its text preceded by "rank N: "
- * unless it is rank 0's; that a rank did not come is a verdict too, and for rank 0 that it did not take the
- * answer. Costs two short messages a rank. Returns LOT_OK where the meeting took place, whatever the verdict;
- * LOT_TIMEOUT where rank 0 does not answer. */
+ * unless it is rank 0's, or of a signal, which says itself whose it was; that a rank did not come is a
+ * verdict too, and for rank 0 that it did not take the answer. Costs two short messages a rank. Returns
+ * LOT_OK where the meeting took place, whatever the verdict; LOT_TIMEOUT where rank 0 does not answer. */
 lot_status lot_comm_agree(const lot_team *team, const char *point, const lot_error *mine, lot_error *verdict,
                           lot_error *error);
 

@@ -235,6 +235,30 @@ static void test_the_first_of_equally_bad(void **state)
     assert_string_equal(verdict.text, "rank 1: refused");
 }
 
+static lot_status one_was_stopped(lot_comm *comm, const char *point, const void *mine, size_t bytes,
+                                  void *all, double limit_seconds, lot_error *error)
+{
+    lot_error stopped;
+
+    (void)comm, (void)point, (void)bytes, (void)limit_seconds, (void)error;
+    (void)lot_error_set(&stopped, LOT_INTERRUPTED, "signal", 15, "stopped by signal 15 to rank 1");
+    return with_vote(&stopped, all, mine);
+}
+
+/* The same words as where the signal was told between two meetings. */
+static void test_a_signal_is_told_as_it_is(void **state)
+{
+    const lot_comm_module module = {.gather = one_was_stopped, .broadcast = all_hear};
+    const lot_team team = {.module = &module, .facts = {.rank = 0, .size = 2}, .limit_seconds = 5};
+    const lot_error mine = {0};
+    lot_error verdict, error;
+
+    (void)state;
+    assert_int_equal(lot_comm_agree(&team, "warm", &mine, &verdict, &error), LOT_OK);
+    assert_int_equal(verdict.status, LOT_INTERRUPTED);
+    assert_string_equal(verdict.text, "stopped by signal 15 to rank 1");
+}
+
 static lot_status nobody_answers(lot_comm *comm, const char *point, void *data, size_t bytes,
                                  double limit_seconds, lot_error *error)
 {
@@ -275,6 +299,7 @@ int main(void)
         cmocka_unit_test(test_run_ids_differ),
         cmocka_unit_test(test_one_process_agrees_with_itself),
         cmocka_unit_test(test_the_first_of_equally_bad),
+        cmocka_unit_test(test_a_signal_is_told_as_it_is),
         cmocka_unit_test(test_a_rank_that_leaves_before_the_answer),
     };
 
