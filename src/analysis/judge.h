@@ -74,7 +74,7 @@ void lot_judge_results(lot_case *c);  /* own digests, finiteness, reference */
 void lot_judge_digests(lot_case *c);  /* digests among peers and against the earlier run; after results */
 void lot_judge_speed(lot_case *c);    /* times among peers; makes the comparisons */
 void lot_judge_rates(lot_case *c);    /* times against expectations and the earlier run */
-void lot_judge_repeats(lot_case *c);  /* drift and clusters; after speed */
+void lot_judge_repeats(lot_case *c);  /* drift, clusters and contention; after speed */
 void lot_judge_soak(lot_case *c);     /* passes and drift of the soak */
 void lot_judge_slowdown(lot_case *c); /* reasons for slowing down */
 void lot_judge_setup(lot_case *c);    /* what must be equal and is not */

@@ -27,13 +27,6 @@ static const lot_timing *time_of(const lot_observation *seen, const lot_series *
     return NULL;
 }
 
-static double variance_of(const lot_timing *t)
-{
-    return isnan(t->robust_deviation)
-               ? 0
-               : t->robust_deviation * t->robust_deviation * lot_median_variance((size_t)t->rows);
-}
-
 /* One repeat can show that a GPU is slow, not that it is good. */
 static void note_judged(lot_case *c, size_t gpu, const lot_timing *t)
 {
@@ -60,7 +53,7 @@ static void judge_expected(lot_case *c, size_t gpu, const lot_expectation *e, co
 {
     const double flops = (double)c->gpus[gpu].head->synthetic_model.flops_per_forward;
     const double rate = flops / t->median_seconds;
-    const double half = NORMAL_950 * sqrt(variance_of(t));
+    const double half = NORMAL_950 * sqrt(lot_timing_variance(t));
     lot_finding *f;
 
     note_judged(c, gpu, t);
@@ -118,7 +111,7 @@ static void find_earlier(const lot_case *c, size_t gpu, const lot_series *s, ear
         if (t == NULL || t->rows == 0)
             continue;
         found->y[found->count] = log(t->median_seconds);
-        found->variance[found->count++] = variance_of(t);
+        found->variance[found->count++] = lot_timing_variance(t);
     }
 }
 
@@ -154,7 +147,7 @@ static void judge_earlier(lot_case *c, size_t gpu, const lot_series *s, const lo
     find_earlier(c, gpu, s, &peers);
     if (peers.count == 0)
         return;
-    lot_spread_prior_only(prior, peers.count, variance_of(t), &belief);
+    lot_spread_prior_only(prior, peers.count, lot_timing_variance(t), &belief);
     belief.centre_variance = lot_stats_median(peers.variance, peers.count);
     d = log(t->median_seconds) - lot_stats_median(peers.y, peers.count);
     note_judged(c, gpu, t);

@@ -1,4 +1,5 @@
-/* A GPU's own passes among themselves: drift, clusters, the soak, and reasons for slowing down. */
+/* A GPU's own passes among themselves: drift, clusters, contention, the soak, and reasons for slowing down.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -75,9 +76,30 @@ static double group_noise(const lot_case *c, size_t gpu, const lot_series *s)
     return NAN;
 }
 
+/* Time together over time solo: what the neighbours cost. */
+static void note_contention(lot_case *c, size_t gpu)
+{
+    const lot_series *together = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "together");
+    const lot_series *solo = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "solo");
+    const lot_timing *t, *s;
+    double d, variance, half;
+
+    if (together == NULL || solo == NULL)
+        return;
+    t = &together->timing[lot_series_clock(together)];
+    s = &solo->timing[lot_series_clock(together)];
+    if (t->rows < 2 || s->rows < 2)
+        return;
+    d = log(t->median_seconds / s->median_seconds);
+    variance = lot_timing_variance(t) + lot_timing_variance(s);
+    half = lot_student_quantile(0.025, (double)(t->rows < s->rows ? t->rows : s->rows) - 1) * sqrt(variance);
+    c->result->devices[gpu].contention = (lot_estimate){exp(d), exp(d - half), exp(d + half)};
+}
+
 void lot_judge_repeats(lot_case *c)
 {
-    for (size_t i = 0; i < c->count; i++)
+    for (size_t i = 0; i < c->count; i++) {
+        note_contention(c, i);
         for (size_t k = 0; k < c->gpus[i].seen->count; k++) {
             const lot_series *s = &c->gpus[i].seen->series[k];
             const lot_timing *t = &s->timing[lot_series_clock(s)];
@@ -87,6 +109,7 @@ void lot_judge_repeats(lot_case *c)
             if (strcmp(s->phase, "warm_forward") == 0 || strcmp(s->phase, "soak") == 0)
                 judge_clusters(c, i, s, t, group_noise(c, i, s));
         }
+    }
 }
 
 /* ---- soak ---- */

@@ -4,20 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/judge.h"
+#include "analysis/contest.h"
 #include "analysis/spread.h"
 #include "core/count.h"
 #include "core/distributions.h"
 #include "core/field.h"
 #include "core/grown.h"
 #include "core/stats.h"
-#include "core/status.h"
 
 /* Of the level that may be spent on false alarms; the rest is for the judge of repeats. */
 #define SPEED_SHARE 0.8
-
-/* A GPU's own noise counts instead of the group's where it is this many times that. */
-#define NOISY 2.0
 
 /* Quantile of the normal distribution, 97.5 %. */
 #define NORMAL_975 1.95996398454005
@@ -27,158 +23,6 @@ static const char *const phases[] = {"warm_forward", "soak"};
 
 #define SCHEDULE_COUNT (sizeof schedules / sizeof schedules[0])
 #define PHASE_COUNT    (sizeof phases / sizeof phases[0])
-
-/* One GPU's time in one comparison: a voice in it. */
-typedef struct entrant {
-    double y; /* ln seconds of its median repeat */
-    size_t gpu;
-    const lot_timing *timing;
-} entrant;
-
-/* One comparison under way. */
-typedef struct contest {
-    entrant *entrants; /* sorted by y */
-    double *y;         /* the same, alone */
-    size_t count;
-    size_t group;
-    const char *phase;
-    const char *schedule;
-    lot_clock_kind clock;
-    double noise;    /* standard deviation of one repeat, pooled */
-    double step;     /* of the clock, relative; 0 where none shows */
-    int64_t repeats; /* fewest of one entrant */
-} contest;
-
-static int by_time(const void *a, const void *b)
-{
-    const entrant *x = a;
-    const entrant *y = b;
-
-    if (x->y != y->y)
-        return x->y > y->y ? 1 : -1;
-    return (x->gpu > y->gpu) - (x->gpu < y->gpu);
-}
-
-static const lot_series *series_of(const lot_case *c, const contest *k, size_t gpu)
-{
-    return lot_observation_find(c->gpus[gpu].seen, k->phase, k->schedule);
-}
-
-/* Only a GPU that finished is a yardstick for the others: all the timed repeats that were asked for, and in a
- * soak, whose rows nobody counts beforehand, a rank that did not fail. */
-static bool finished(const lot_judged *gpu, const lot_series *s)
-{
-    const lot_status status = lot_status_from_name(gpu->head->outcome.status);
-    const int64_t rows = s == NULL ? 0 : s->timing[lot_series_clock(s)].rows;
-
-    if (rows == 0 || gpu->repeated)
-        return false;
-    if (strcmp(s->phase, "soak") == 0)
-        return status == LOT_OK || status == LOT_WRONG_RESULT;
-    return rows >= gpu->head->synthetic_model.repeats;
-}
-
-/* The device's clock only where every one has it: two clocks are never compared with each other. */
-static lot_clock_kind common_clock(const lot_case *c, const contest *k)
-{
-    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = series_of(c, k, i);
-
-        if (finished(&c->gpus[i], s) && lot_series_clock(s) != LOT_CLOCK_DEVICE)
-            return LOT_CLOCK_HOST;
-    }
-    return LOT_CLOCK_DEVICE;
-}
-
-static entrant entrant_of(const contest *k, size_t gpu, const lot_series *s)
-{
-    return (entrant){log(s->timing[k->clock].median_seconds), gpu, &s->timing[k->clock]};
-}
-
-/* Of two steps of one clock, either of which may be unknown: 0. */
-static double smaller_step(double a, double b)
-{
-    return a > 0 && b > 0 ? fmin(a, b) : a + b;
-}
-
-static void enter(const lot_case *c, contest *k)
-{
-    k->clock = common_clock(c, k);
-    k->count = 0;
-    k->repeats = INT64_MAX;
-    k->step = 0;
-    for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = series_of(c, k, i);
-
-        if (!finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0)
-            continue;
-        k->entrants[k->count++] = entrant_of(k, i, s);
-        k->repeats = s->timing[k->clock].rows < k->repeats ? s->timing[k->clock].rows : k->repeats;
-        k->step = smaller_step(k->step, s->timing[k->clock].step);
-    }
-    qsort(k->entrants, k->count, sizeof *k->entrants, by_time);
-    for (size_t i = 0; i < k->count; i++)
-        k->y[i] = k->entrants[i].y;
-}
-
-/* Noise of one repeat: the lower median of the GPUs' own, so that an unstable GPU does not raise it, divided
- * by what the median of a sample deviation is below the truth (E. B. Wilson, M. M. Hilferty, 1931: the median
- * of chi-square with v degrees of freedom is about v (1 - 2 / 9v)^3). NaN without two repeats. */
-static double pooled_noise(const contest *k, double *scratch)
-{
-    size_t count = 0;
-    double v, shrink;
-
-    for (size_t i = 0; i < k->count; i++)
-        if (!isnan(k->entrants[i].timing->deviation))
-            scratch[count++] = k->entrants[i].timing->deviation;
-    if (count == 0 || k->repeats < 2)
-        return NAN;
-    lot_stats_sort(scratch, count);
-    v = (double)(k->repeats - 1);
-    shrink = 1 - 2 / (9 * v);
-    return scratch[(count - 1) / 2] / sqrt(shrink * shrink * shrink);
-}
-
-/* Variance that the noise of the repeats gives a median of them; unknown noise gives none and the text says
- * so. */
-static double median_noise(double noise, int64_t repeats)
-{
-    return isnan(noise) ? 0 : noise * noise * lot_median_variance((size_t)repeats);
-}
-
-/* The same where the clock goes by steps: the median of many rounded times is still half a step off at most,
- * as likely here as there, which is a variance of step^2 / 12. */
-static double median_variance(const contest *k, double noise, int64_t repeats)
-{
-    return fmax(median_noise(noise, repeats), k->step * k->step / 12);
-}
-
-static double own_variance(const contest *k, const entrant *e)
-{
-    const double own = e->timing->robust_deviation;
-    const double noise = !isnan(own) && own > NOISY * k->noise ? own : k->noise;
-
-    return median_variance(k, noise, e->timing->rows);
-}
-
-/* The middle of some entrants. */
-typedef struct middle {
-    size_t count; /* of the entrants */
-    double y;
-    double noise; /* variance that their own repeats give those whose times make it */
-} middle;
-
-/* The middle of all entrants but the one at `at`, from the sorted times; of all where it is k->count. */
-static middle middle_without(const contest *k, size_t at)
-{
-    const size_t left = k->count - (at < k->count);
-    const size_t low = (left - 1) / 2, high = left / 2; /* places among those left */
-    const entrant *a = &k->entrants[low >= at ? low + 1 : low],
-                  *b = &k->entrants[high >= at ? high + 1 : high];
-
-    return (middle){left, 0.5 * (a->y + b->y), 0.5 * (own_variance(k, a) + own_variance(k, b))};
-}
 
 /* Without an interval where the variance is NaN. */
 static lot_estimate effect(double d, double variance)
@@ -196,7 +40,7 @@ typedef struct standing {
     double threshold; /* its own: from its noise and the belief that its peers leave; share of speed lost */
 } standing;
 
-static void find_slow(lot_case *c, const contest *k, const entrant *e, const standing *at)
+static void find_slow(lot_case *c, const lot_contest *k, const lot_entrant *e, const standing *at)
 {
     const lot_estimate *slower = &at->slower;
     lot_finding *f =
@@ -221,7 +65,7 @@ static void find_slow(lot_case *c, const contest *k, const entrant *e, const sta
 }
 
 /* Which schedule's numbers stand in the table of GPUs: the first one that there is. */
-static void note_device(lot_case *c, const contest *k, const entrant *e, const lot_estimate *slower)
+static void note_device(lot_case *c, const lot_contest *k, const lot_entrant *e, const lot_estimate *slower)
 {
     lot_checked_device *d = &c->result->devices[e->gpu];
 
@@ -251,7 +95,7 @@ static lot_comparison *next_comparison(lot_case *c)
 /* A comparison that would miss a GPU this slow says little, and nobody should have to look for that. */
 #define BLIND 0.25
 
-static void note_blindness(lot_case *c, const contest *k, double detectable)
+static void note_blindness(lot_case *c, const lot_contest *k, double detectable)
 {
     lot_finding *f;
 
@@ -268,7 +112,7 @@ static void note_blindness(lot_case *c, const contest *k, double detectable)
 }
 
 /* Notes the comparison as a whole; the belief is that of one more honest GPU against all of them but one. */
-static void note_comparison(lot_case *c, const contest *k, const lot_spread_prior *prior,
+static void note_comparison(lot_case *c, const lot_contest *k, const lot_spread_prior *prior,
                             lot_spread_belief *belief)
 {
     lot_comparison *n = next_comparison(c);
@@ -302,8 +146,8 @@ static void note_comparison(lot_case *c, const contest *k, const lot_spread_prio
 }
 
 /* `judge` is the belief from the peers with the GPU's own noise; NULL where it cannot be slow. */
-static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const lot_spread_prior *prior,
-                          const lot_spread_belief *judge, standing *at)
+static void judge_entrant(lot_case *c, const lot_contest *k, const lot_entrant *e,
+                          const lot_spread_prior *prior, const lot_spread_belief *judge, standing *at)
 {
     note_device(c, k, e, &at->slower);
     if (!isnan(k->noise)) { /* one repeat can show that a GPU is slow, not that it is good */
@@ -318,7 +162,7 @@ static void judge_entrant(lot_case *c, const contest *k, const entrant *e, const
 
 /* `judge` is the belief that is left when the entrant is; `used` the spread of all. Where one time stands for
  * a GPU its noise is not known, and there is no interval. */
-static standing standing_of(const contest *k, const entrant *e, const middle *peers,
+static standing standing_of(const lot_contest *k, const lot_entrant *e, const lot_middle *peers,
                             const lot_spread_belief *judge, double used)
 {
     const double variance = judge->variance + lot_spread_centre_variance(judge, used);
@@ -330,7 +174,7 @@ static standing standing_of(const contest *k, const entrant *e, const middle *pe
 /* Judges every entrant of a sorted contest of at least two. Only one in the slower half, with the middle one
  * of an odd number, can lie above the middle of the others; that middle, and the fit around it, is the same
  * for all of the half but the middle one. */
-static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior *prior,
+static void judge_entrants(lot_case *c, const lot_contest *k, const lot_spread_prior *prior,
                            const lot_spread_belief *all)
 {
     const double used = lot_spread_mean(prior, all);
@@ -338,8 +182,8 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
     lot_spread_fit fit;
 
     for (size_t i = 0; i < k->count; i++) {
-        const entrant *e = &k->entrants[i];
-        const middle peers = middle_without(k, i);
+        const lot_entrant *e = &k->entrants[i];
+        const lot_middle peers = lot_contest_middle_without(k, i);
         lot_spread_belief judge = *all;
         standing at;
 
@@ -347,7 +191,7 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
             lot_spread_fit_make(prior, k->y, all->variance, k->count, peers.y, &fit);
         if (i >= first_slow)
             lot_spread_without(prior, &fit, e->y, &judge);
-        judge.variance = own_variance(k, e);
+        judge.variance = lot_contest_own_variance(k, e);
         judge.centre_variance = peers.noise;
         judge.centre_factor = lot_median_variance(peers.count);
         at = standing_of(k, e, &peers, &judge, used);
@@ -356,59 +200,57 @@ static void judge_entrants(lot_case *c, const contest *k, const lot_spread_prior
 }
 
 /* GPUs that did not finish have no voice but are set against those that did, at least one. */
-static void judge_unfinished(lot_case *c, const contest *k, const lot_spread_prior *prior,
+static void judge_unfinished(lot_case *c, const lot_contest *k, const lot_spread_prior *prior,
                              const lot_spread_belief *all)
 {
-    const middle peers = middle_without(k, k->count);
+    const lot_middle peers = lot_contest_middle_without(k, k->count);
     const double used = lot_spread_mean(prior, all);
     lot_spread_belief judge = *all;
 
     judge.centre_variance = peers.noise;
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = series_of(c, k, i);
+        const lot_series *s = lot_contest_series(c, k, i);
         standing at;
-        entrant e;
+        lot_entrant e;
 
-        if (s == NULL || finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0 || c->gpus[i].repeated)
+        if (s == NULL || lot_contest_finished(&c->gpus[i], s) || s->timing[k->clock].rows == 0 ||
+            c->gpus[i].repeated)
             continue;
-        e = entrant_of(k, i, s);
-        judge.variance = own_variance(k, &e);
+        e = lot_contest_entrant(k, i, s);
+        judge.variance = lot_contest_own_variance(k, &e);
         at = standing_of(k, &e, &peers, &judge, used);
         judge_entrant(c, k, &e, prior, &judge, &at);
     }
 }
 
 /* A GPU whose times nothing can be set against has its place in the table all the same. */
-static void note_alone(lot_case *c, const contest *k)
+static void note_alone(lot_case *c, const lot_contest *k)
 {
     const lot_estimate unknown = {NAN, NAN, NAN};
 
     for (size_t i = c->group_first[k->group]; i < c->group_first[k->group + 1]; i++) {
-        const lot_series *s = series_of(c, k, i);
-        entrant e;
+        const lot_series *s = lot_contest_series(c, k, i);
+        lot_entrant e;
 
         if (s == NULL || s->timing[k->clock].rows == 0)
             continue;
-        e = entrant_of(k, i, s);
+        e = lot_contest_entrant(k, i, s);
         note_device(c, k, &e, &unknown);
     }
 }
 
-static void judge_contest(lot_case *c, contest *k, const lot_spread_prior *prior)
+static void judge_contest(lot_case *c, lot_contest *k, const lot_spread_prior *prior)
 {
     lot_spread_fit fit;
     lot_spread_belief all;
 
-    enter(c, k);
+    lot_contest_enter(c, k);
     if (k->count == 0) {
         note_alone(c, k);
         return;
     }
-    k->noise = pooled_noise(k, k->y);
-    for (size_t i = 0; i < k->count; i++)
-        k->y[i] = k->entrants[i].y;
-    lot_spread_fit_make(prior, k->y, median_variance(k, k->noise, k->repeats), k->count,
-                        lot_stats_median(k->y, k->count), &fit);
+    lot_spread_fit_make(prior, k->y, lot_contest_variance(k), k->count, lot_stats_median(k->y, k->count),
+                        &fit);
     lot_spread_all(prior, &fit, &all);
     judge_unfinished(c, k, prior, &all);
     if (k->count > 1)
@@ -449,7 +291,7 @@ static entrants_of count_entrants(const lot_case *c, size_t group)
 }
 
 /* Every phase and schedule of one group. */
-static void judge_contests(lot_case *c, contest *k, const lot_spread_prior *prior)
+static void judge_contests(lot_case *c, lot_contest *k, const lot_spread_prior *prior)
 {
     const entrants_of entrants = count_entrants(c, k->group);
 
@@ -475,30 +317,10 @@ static void count_tests(lot_case *c)
     c->finding_chance = SPEED_SHARE * c->options->level / (c->tests > 0 ? c->tests : 1);
 }
 
-/* Time together over time solo: what the neighbours cost. */
-static void note_contention(lot_case *c, size_t gpu)
-{
-    const lot_series *together = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "together");
-    const lot_series *solo = lot_observation_find(c->gpus[gpu].seen, "warm_forward", "solo");
-    const lot_timing *t, *s;
-    double d, variance, half;
-
-    if (together == NULL || solo == NULL)
-        return;
-    t = &together->timing[lot_series_clock(together)];
-    s = &solo->timing[lot_series_clock(together)];
-    if (t->rows < 2 || s->rows < 2)
-        return;
-    d = log(t->median_seconds / s->median_seconds);
-    variance = median_noise(t->robust_deviation, t->rows) + median_noise(s->robust_deviation, s->rows);
-    half = lot_student_quantile(0.025, (double)(t->rows < s->rows ? t->rows : s->rows) - 1) * sqrt(variance);
-    c->result->devices[gpu].contention = (lot_estimate){exp(d), exp(d - half), exp(d + half)};
-}
-
 void lot_judge_speed(lot_case *c)
 {
-    contest k = {.entrants = malloc((c->count + 1) * sizeof *k.entrants),
-                 .y = malloc((c->count + 1) * sizeof *k.y)};
+    lot_contest k = {.entrants = malloc((c->count + 1) * sizeof *k.entrants),
+                     .y = malloc((c->count + 1) * sizeof *k.y)};
     lot_spread_prior prior;
 
     c->no_memory = c->no_memory || k.entrants == NULL || k.y == NULL;
@@ -508,8 +330,6 @@ void lot_judge_speed(lot_case *c)
         judge_contests(c, &k, &prior);
         c->group_comparison[k.group + 1] = c->result->comparison_count;
     }
-    for (size_t i = 0; i < c->count; i++)
-        note_contention(c, i);
     free(k.entrants);
     free(k.y);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/spread.h"
 #include "core/checked.h"
 #include "core/grown.h"
 #include "core/stats.h"
@@ -104,6 +105,13 @@ static void summarise(double *y, size_t count, lot_timing *timing)
     timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);
+}
+
+double lot_timing_variance(const lot_timing *timing)
+{
+    const double deviation = timing->robust_deviation;
+
+    return isnan(deviation) ? 0 : deviation * deviation * lot_median_variance((size_t)timing->rows);
 }
 
 /* ---- one series ---- */

@@ -95,6 +95,10 @@ const lot_series *lot_observation_find(const lot_observation *observation, const
 /* The device's clock where every row that the host's clock timed has it, else the host's. */
 lot_clock_kind lot_series_clock(const lot_series *series);
 
+/* Variance that the noise of its repeats gives the logarithm of their median; 0 where one repeat does not
+ * tell it. */
+double lot_timing_variance(const lot_timing *timing);
+
 /* A whole run reduced: what check, compare and baseline work on. */
 typedef struct lot_observed_run {
     lot_run_header header;
