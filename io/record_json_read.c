@@ -194,8 +194,8 @@ static lot_status read_trace(lot_json_source *source, const lot_json_piece *name
         return lot_json_source_wrong(source, "traces", "bits", "a text");
     length = strlen(trace->bits);
     if (strspn(trace->bits, "0123456789abcdef") != length ||
-        (length / 4 != (uint64_t)trace->elements && length / 8 != (uint64_t)trace->elements) ||
-        length % 4 != 0)
+        ((length % 4 != 0 || length / 4 != (uint64_t)trace->elements) &&
+         (length % 8 != 0 || length / 8 != (uint64_t)trace->elements)))
         return lot_json_source_wrong(source, "traces", "bits", "4 or 8 hexadecimal digits an element");
     return LOT_OK;
 }

@@ -207,6 +207,34 @@ static lot_status read_changed(const char *from, const char *to, lot_error *erro
     return status;
 }
 
+/* An element is 4 hexadecimal digits of a half type or 8 of a float, all of a trace alike. */
+static void test_bits_of_a_trace(void **state)
+{
+    static const struct {
+        const char *elements, *bits;
+        lot_status expected;
+    } rows[] = {
+        {"2", "0123abcd", LOT_OK},   {"2", "0123abcd89ef4567", LOT_OK},  {"0", "", LOT_OK},
+        {"1", "0123", LOT_OK},       {"1", "0123456789ab", LOT_DAMAGED}, {"1", "012345", LOT_DAMAGED},
+        {"1", "01234", LOT_DAMAGED}, {"2", "0123ABCD", LOT_DAMAGED},     {"3", "0123abcd", LOT_DAMAGED},
+        {"-1", "", LOT_DAMAGED}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        lot_error error = {0};
+        char list[128];
+        lot_status status;
+
+        (void)snprintf(list, sizeof list,
+                       "\"traces\":[{\"layer\":1,\"row\":0,\"elements\":%s,\"bits\":\"%s\"}],\"setup\":[",
+                       rows[i].elements, rows[i].bits);
+        status = read_changed("\"setup\":[", list, &error);
+        if (status != rows[i].expected)
+            fail_msg("%s of '%s': status %d, text '%s'", rows[i].elements, rows[i].bits, (int)status,
+                     error.text);
+    }
+}
+
 static void test_changed(void **state)
 {
     static const struct {
@@ -316,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_large_integers_are_strings),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_bits_of_a_trace),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_every_cut_is_refused),
         cmocka_unit_test(test_long_texts_are_cut),
