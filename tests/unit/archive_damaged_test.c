@@ -54,8 +54,8 @@ static void test_truncated(void **state)
     write_sample(whole, 2, 2);
     archive = load(whole);
     cut = in_folder("cut.h5");
-    for (size_t i = 0; i < 40; i++) {
-        const size_t size = i * (archive.size - 64) / 40;
+    for (size_t i = 0; i <= 40; i++) {
+        const size_t size = i < 40 ? i * (archive.size - 64) / 40 : archive.size - 65;
         lot_error error = {0};
         lot_status status;
 
@@ -131,6 +131,29 @@ static void test_flips_without_a_seal(void **state)
     free(archive.data);
 }
 
+/* The archive of `path` opened as an editor would, without the seal then, and its table of devices. */
+static hid_t edit_devices(const char *path, hid_t *table)
+{
+    hid_t file;
+
+    (void)unlink(path);
+    write_sample(path, 2, 2);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    *table = H5Dopen2(file, "devices", H5P_DEFAULT);
+    assert_true(file >= 0 && *table >= 0);
+    return file;
+}
+
+static void expect_damaged(const char *path, hid_t file, const char *says)
+{
+    lot_error error = {0};
+    lot_run run;
+
+    assert_true(H5Fclose(file) >= 0);
+    assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_DAMAGED);
+    assert_non_null(strstr(error.text, says));
+}
+
 /* ---- an archive that has other files read ---- */
 
 static hid_t make_link(hid_t file, hid_t table, const char *other)
@@ -192,21 +215,48 @@ static void test_no_other_file_is_read(void **state)
     write_sample(other, 2, 2);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         const char *path = in_folder("reaching.h5");
-        hid_t file, table;
-        lot_error error = {0};
-        lot_run run;
+        hid_t table;
+        const hid_t file = edit_devices(path, &table);
 
-        (void)unlink(path);
-        write_sample(path, 2, 2);
-        file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT); /* which takes the seal off */
-        table = H5Dopen2(file, "devices", H5P_DEFAULT);
-        assert_true(file >= 0 && table >= 0 && H5Ldelete(file, "devices", H5P_DEFAULT) >= 0);
+        assert_true(H5Ldelete(file, "devices", H5P_DEFAULT) >= 0);
         assert_true(ways[i].make(file, table, other) >= 0);
         (void)H5Dclose(table);
-        assert_true(H5Fclose(file) >= 0);
-        assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_DAMAGED);
-        assert_non_null(strstr(error.text, ways[i].says));
+        expect_damaged(path, file, ways[i].says);
     }
+}
+
+static void test_a_rank_twice(void **state)
+{
+    const char *path = in_folder("twice.h5");
+    hid_t table;
+    const hid_t file = edit_devices(path, &table), type = H5Dget_type(table);
+    const size_t size = H5Tget_size(type);
+    char *rows = malloc(2 * size);
+
+    (void)state;
+    assert_non_null(rows);
+    assert_true(H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    memcpy(rows + size, rows, size);
+    assert_true(H5Dwrite(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    free(rows);
+    (void)H5Tclose(type);
+    (void)H5Dclose(table);
+    expect_damaged(path, file, "/devices: row 1 is not in rank order");
+}
+
+/* Deflate makes no more than 1032 bytes of one: rows beyond that are claimed, not stored. */
+static void test_more_rows_than_bytes(void **state)
+{
+    const char *path = in_folder("claims.h5");
+    hid_t table;
+    const hid_t file = edit_devices(path, &table), type = H5Dget_type(table);
+    const hsize_t rows = 1032 * H5Dget_storage_size(table) / H5Tget_size(type) + 1;
+
+    (void)state;
+    assert_true(H5Dset_extent(table, &rows) >= 0);
+    (void)H5Tclose(type);
+    (void)H5Dclose(table);
+    expect_damaged(path, file, "devices claims more rows than it holds");
 }
 
 /* What a file asks for beside it, a filter, is code. */
@@ -284,6 +334,8 @@ int main(void)
         cmocka_unit_test(test_every_flip_is_seen),
         cmocka_unit_test(test_flips_without_a_seal),
         cmocka_unit_test(test_no_other_file_is_read),
+        cmocka_unit_test(test_a_rank_twice),
+        cmocka_unit_test(test_more_rows_than_bytes),
         cmocka_unit_test(test_no_code_is_loaded),
         cmocka_unit_test(test_what_comes_to_no_end_is_damaged),
         cmocka_unit_test(test_not_an_archive),
