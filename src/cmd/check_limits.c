@@ -64,9 +64,8 @@ static lot_status print_limits(checked *r, bool wide, lot_error *error)
         return LOT_OK;
     }
     printf("\nwhat it could not have seen: a GPU slower by less than \"sure to find\" may be missed (95 %%). "
-           "Above "
-           "the \"typical\nthreshold\" a further GPU with the same noise would be called slow; a finding "
-           "gives the "
+           "Above the \"typical\n"
+           "threshold\" a further GPU with the same noise would be called slow; a finding gives the "
            "GPU's own threshold.\n");
     begin_limits(&report, groups, wide);
     for (size_t i = 0; i < r->comparison_count; i++)

@@ -169,9 +169,9 @@ static void print_noise(const lot_compare_result *r)
         printf("is not known: %s of freedom where %d are needed; more archives give them\n",
                lot_count((int64_t)r->archive_dof, "degree").text, LOT_BASELINE_LEAST_DOF);
     else
-        printf("is known with %s of freedom:\nan interval reaches %.3g times that noise to either side, with "
-               "very many "
-               "archives %.3g times\n",
+        printf("is known with %s of freedom:\n"
+               "an interval reaches %.3g times that noise to either side, with very many archives %.3g "
+               "times\n",
                lot_count((int64_t)r->archive_dof, "degree").text, r->noise_factor,
                lot_normal_quantile((1 - r->interval_level) / 2));
 }

@@ -233,9 +233,10 @@ static void print_lines(const line *lines, size_t count)
                    rules[r].name, percent(l->rules[HONEST][r].false_alarms, l),
                    percent(l->rules[SLOW_8][r].hits, l), percent(l->rules[SLOW_5][r].hits, l));
     }
-    printf("\n| GPUs | spread | detectable as printed, mean | found when that slow | honest GPUs accused "
-           "beside an 8 %% "
-           "slow one |\n|---|---|---|---|---|\n");
+    printf("\n"
+           "| GPUs | spread | detectable as printed, mean | found when that slow | honest GPUs accused "
+           "beside an 8 %% slow one |\n"
+           "|---|---|---|---|---|\n");
     for (size_t i = 0; i < count; i++)
         printf("| %zu | %.1f %% | %.2f %% | %.2f %% | %.2f %% |\n", lines[i].gpus, 100 * lines[i].spread,
                100 * lines[i].detectable, percent(lines[i].check[DETECTABLE].hits, &lines[i]),
