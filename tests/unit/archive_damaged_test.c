@@ -306,6 +306,29 @@ static void test_what_comes_to_no_end_is_damaged(void **state)
     assert_true(ended.tv_sec - began.tv_sec < 60); /* of a busy machine; 5 of a CPU */
 }
 
+/* HDF5 lets somebody else's bytes stand before a file, 512 of them or a power of two more. */
+static void test_behind_a_user_block(void **state)
+{
+    enum { BLOCK = 1024 };
+    const char *path = in_folder("behind.h5");
+    bytes archive, behind = {calloc(1, (1 << 20) + BLOCK), 0};
+    lot_error error = {0};
+    lot_run run;
+
+    (void)state;
+    assert_non_null(behind.data);
+    write_sample(path, 2, 2);
+    archive = load(path);
+    behind.size = archive.size - 64 + BLOCK;
+    memcpy(behind.data + BLOCK, archive.data, archive.size - 64);
+    store(path, behind.data, behind.size);
+    assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_OK);
+    assert_int_equal(run.device_count, 2);
+    lot_run_free(&run);
+    free(behind.data);
+    free(archive.data);
+}
+
 static void test_not_an_archive(void **state)
 {
     const char *path = in_folder("other");
@@ -338,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_more_rows_than_bytes),
         cmocka_unit_test(test_no_code_is_loaded),
         cmocka_unit_test(test_what_comes_to_no_end_is_damaged),
+        cmocka_unit_test(test_behind_a_user_block),
         cmocka_unit_test(test_not_an_archive),
     };
 
