@@ -124,7 +124,7 @@ static void judge_soak_series(lot_case *c, size_t gpu, const lot_series *s)
         lot_finding_place(f, s->phase, s->schedule);
         lot_finding_number(f, s->digested_rows == 0 ? 0 : (double)s->passes, (double)c->options->soak_passes,
                            "");
-        lot_finding_say(f, "%s, too few for a soak: at least %lld",
+        lot_finding_say(f, "%s, too few for a soak (at least %lld): give --soak more time",
                         lot_count(s->digested_rows == 0 ? 0 : s->passes, "verified pass").text,
                         (long long)c->options->soak_passes);
     }

@@ -38,7 +38,7 @@ static lot_status shared_error(const lot_hello *a, const lot_hello *b, lot_error
     const char *way = a->visible == 1 && b->visible == 1
                           ? ", and neither sees another: show each rank its own or every rank all devices of "
                             "its host (CUDA_VISIBLE_DEVICES), and start no more ranks than there are"
-                          : ": give each its own";
+                          : ": give each its own, as cuda:local does";
 
     return lot_error_set(error, LOT_SHARED_DEVICE, "--device", 0,
                          "rank %d and rank %d hold the same device, %s at %s on %s%s, or --allow-shared",

@@ -169,6 +169,8 @@ static void soak(void **state)
     assert_true((verdict_of(&r, 1) & BIT(UNSTABLE)) != 0);
     assert_true(fabs(d->soak_drift.value - 1.059) < 0.002 && d->soak_drift.low < d->soak_drift.high);
     assert_int_equal(BIT(NOT_MEASURED), verdict_of(&r, 2));
+    assert_string_equal("80 verified passes, too few for a soak (at least 100): give --soak more time",
+                        finding_of(&r, 2, LOT_VERDICT_NOT_MEASURED)->text);
     lot_check_result_free(&r);
     lot_run_free(&run);
 }
