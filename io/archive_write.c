@@ -10,10 +10,12 @@
 #include "io/h5.h"
 #include "io/seal.h"
 
-/* What "not measured" looks like in each kind of column. */
+/* What /records says of itself. */
 #define RECORDS_ARE                                                                                          \
     "one JSON object a rank (" LOT_RECORD_SCHEMA                                                             \
     ", UTF-8), as it was gathered; row i belongs to row i of /devices"
+
+/* What "not measured" looks like in each kind of column. */
 #define NULL_CONVENTION "not measured: integers -1, floats NaN, strings empty, booleans -1"
 
 /* The file type of a column, or its type in memory; to be closed. */

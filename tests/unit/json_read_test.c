@@ -138,6 +138,8 @@ static void test_strings(void **state)
         {"\"\\b\\f\\n\\r\\t\"", "\b\f\n\r\t"},
         {"\"\\u0041\\u00e9\\u20AC\\ud83d\\uDE00\"", "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
         {"\"caf\xC3\xA9 \\u0021\"", "caf\xC3\xA9 !"},
+        {"\"\\ud7ff\\ue000\\ud800\\udc00\\udbff\\udfff\"",
+         "\xED\x9F\xBF\xEE\x80\x80\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"},
         {"\"\x7F\"", "\x7F"},
     };
 
@@ -199,6 +201,9 @@ static void test_refused(void **state)
         "\"\\ud83d\\n\"",
         "\"\\ud83dx\\ude00\"",
         "\"\\ude00\"",
+        "\"\\udc00\"",
+        "\"\\udfff\"",
+        "\"\\udbff\\ue000\"",
         "\"tab\there\"",
         "\"eight bytes, then\x01\"",
         "'a'",
