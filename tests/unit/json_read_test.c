@@ -206,6 +206,7 @@ static void test_refused(void **state)
         "\"\\udbff\\ue000\"",
         "\"tab\there\"",
         "\"eight bytes, then\x01\"",
+        "\"the last \x1F of those that are refused\"",
         "'a'",
         "[",
         "[1",
