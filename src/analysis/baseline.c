@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/groups.h"
+#include "core/distributions.h"
 #include "core/stats.h"
 
 /* One rank of one run, with what makes it that GPU. */
@@ -262,9 +263,26 @@ lot_status lot_baseline_make(const lot_observed_run *runs, size_t count, lot_bas
     return status;
 }
 
+/* What the median of many squared deviations of `dof` degrees knows of the noise, relative to their mean: 8
+ * (m p(m))^2 / dof, with m the median of chi-square and p its density, from the variance of a median of n, 1
+ * / (4 n p(m)^2). */
+static double median_efficiency(double dof)
+{
+    const double m = lot_chi_square_median(dof);
+    const double density = exp((dof / 2 - 1) * log(m / 2) - m / 2 - lgamma(dof / 2)) / 2;
+
+    return 8 * m * m * density * density / dof;
+}
+
+/* Of one GPU and of two the middle is the mean, and an odd one beside pairs tells nothing more. */
 double lot_baseline_dof(const lot_baseline *baseline, size_t devices)
 {
-    return baseline->archives > 1 ? (double)(baseline->archives - 1) * (double)devices : NAN;
+    const double dof = (double)(baseline->archives - 1);
+    const double pairs = (double)(devices / 2);
+
+    if (baseline->archives < 2)
+        return NAN;
+    return devices < 2 ? dof * (double)devices : dof * (2 + (2 * pairs - 2) * median_efficiency(dof));
 }
 
 lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error)

@@ -18,7 +18,8 @@ lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error);
 /* With fewer degrees of freedom the noise between archives is not known. */
 #define LOT_BASELINE_LEAST_DOF 2
 
-/* Degrees of freedom of the noise between the archives, over so many of its GPUs; NaN with one archive. */
+/* Degrees of freedom of the noise between the archives, as the middle over so many of its GPUs tells it; NaN
+ * with one archive. */
 double lot_baseline_dof(const lot_baseline *baseline, size_t devices);
 
 /* Says whether two heads can be set against each other: LOT_INPUT names what differs in the work. */

@@ -80,9 +80,9 @@ static double middle_of(const lot_baseline *side, const noise *like, int clock, 
 /* Every phase and schedule has one; there are few. NULL without memory. */
 static const noise *noise_of(lot_comparing *c, scale *how, series *like)
 {
-    /* The median of sample deviations lies below the truth; Wilson and Hilferty, as in judge_speed.c. */
-    const double v = (double)(c->before->archives - 1);
-    const double middle_shrinks = pow(1 - 2 / (9 * v), 1.5);
+    /* The median of sample deviations lies below the truth. */
+    const double dof = (double)(c->before->archives - 1);
+    const double middle_shrinks = sqrt(lot_chi_square_median(dof) / dof);
     noise *n;
 
     for (size_t i = 0; i < how->known_count; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/spread.h"
+#include "core/distributions.h"
 #include "core/stats.h"
 #include "core/status.h"
 
@@ -56,12 +57,11 @@ lot_entrant lot_contest_entrant(const lot_contest *k, size_t gpu, const lot_seri
 }
 
 /* Noise of one repeat: the lower median of the GPUs' own, so that an unstable GPU does not raise it, divided
- * by what the median of a sample deviation is below the truth (E. B. Wilson, M. M. Hilferty, 1931: the median
- * of chi-square with v degrees of freedom is about v (1 - 2 / 9v)^3). NaN without two repeats. */
+ * by what the median of a sample deviation is below the truth. NaN without two repeats. */
 static double pooled_noise(const lot_contest *k, double *scratch)
 {
     size_t count = 0;
-    double v, shrink;
+    double dof;
 
     for (size_t i = 0; i < k->count; i++)
         if (!isnan(k->entrants[i].timing->deviation))
@@ -69,9 +69,8 @@ static double pooled_noise(const lot_contest *k, double *scratch)
     if (count == 0 || k->repeats < 2)
         return NAN;
     lot_stats_sort(scratch, count);
-    v = (double)(k->repeats - 1);
-    shrink = 1 - 2 / (9 * v);
-    return scratch[(count - 1) / 2] / sqrt(shrink * shrink * shrink);
+    dof = (double)(k->repeats - 1);
+    return scratch[(count - 1) / 2] / sqrt(lot_chi_square_median(dof) / dof);
 }
 
 /* Of two steps of one clock, either of which may be unknown: 0. */

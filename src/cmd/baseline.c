@@ -75,11 +75,10 @@ static void report(const char *output, const lot_baseline *baseline)
                "it\n",
                lot_count((int64_t)dof, "degree").text, LOT_BASELINE_LEAST_DOF);
     else if (!isnan(dof))
-        printf("%s of freedom for the noise between archives: an interval that covers %.0f %%\nreaches %.3g "
-               "times "
-               "that noise to either side, with very many archives %.3g times\n",
-               lot_count((int64_t)dof, "degree").text, 100 * (1 - SHOWN_LEVEL),
-               lot_student_quantile(SHOWN_LEVEL / 2, dof), lot_normal_quantile(SHOWN_LEVEL / 2));
+        printf("%.3g degrees of freedom for the noise between archives: an interval that covers %.0f %%\n"
+               "reaches %.3g times that noise to either side, with very many archives %.3g times\n",
+               dof, 100 * (1 - SHOWN_LEVEL), lot_student_quantile(SHOWN_LEVEL / 2, dof),
+               lot_normal_quantile(SHOWN_LEVEL / 2));
 }
 
 static lot_status run(const void *options_given, lot_error *error)

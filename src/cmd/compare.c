@@ -169,11 +169,10 @@ static void print_noise(const lot_compare_result *r)
         printf("is not known: %s of freedom where %d are needed; more archives give them\n",
                lot_count((int64_t)r->archive_dof, "degree").text, LOT_BASELINE_LEAST_DOF);
     else
-        printf("is known with %s of freedom:\n"
-               "an interval reaches %.3g times that noise to either side, with very many archives %.3g "
-               "times\n",
-               lot_count((int64_t)r->archive_dof, "degree").text, r->noise_factor,
-               lot_normal_quantile((1 - r->interval_level) / 2));
+        printf(
+            "is known with %.3g degrees of freedom:\n"
+            "an interval reaches %.3g times that noise to either side, with very many archives %.3g times\n",
+            r->archive_dof, r->noise_factor, lot_normal_quantile((1 - r->interval_level) / 2));
 }
 
 /* Times of which little can be said, and how to learn more. */

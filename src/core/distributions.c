@@ -99,3 +99,10 @@ double lot_student_quantile(double p, double dof)
 {
     return p > 0 && p < 1 && dof > 0 ? invert(lot_student_tail, p, dof) : NAN;
 }
+
+double lot_chi_square_median(double dof)
+{
+    const double root = 1 - 2 / (9 * dof);
+
+    return dof * root * root * root;
+}

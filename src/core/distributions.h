@@ -1,4 +1,4 @@
-/* Tails and quantiles of the normal and of Student's distribution. */
+/* Tails and quantiles of the normal and of Student's distribution, and the middle of chi-square. */
 #ifndef GPULOT_CORE_DISTRIBUTIONS_H
 #define GPULOT_CORE_DISTRIBUTIONS_H
 
@@ -14,5 +14,9 @@ double lot_student_tail(double t, double dof);
 
 /* The t with P(T > t) = p, 0 < p < 1. */
 double lot_student_quantile(double p, double dof);
+
+/* The median of chi-square with `dof` degrees of freedom, within 4 % for 1 and 1.4 % from 2 on: dof (1 - 2 / (9
+ * dof))^3 (E. B. Wilson, M. M. Hilferty, "The Distribution of Chi-Square", PNAS 17, 1931). */
+double lot_chi_square_median(double dof);
 
 #endif

@@ -30,6 +30,16 @@ static void normal_tables(void **state)
     near(lot_normal_quantile(0.9), -1.281551565544600, 1e-12);
 }
 
+/* Medians of chi-square from tables: 0.455, 1.386, 3.357, 9.342. */
+static void chi_square_medians(void **state)
+{
+    (void)state;
+    near(lot_chi_square_median(1), 0.4549, 0.017);
+    near(lot_chi_square_median(2), 2 * log(2), 0.02);
+    near(lot_chi_square_median(4), 3.3567, 0.02);
+    near(lot_chi_square_median(10), 9.3418, 0.01);
+}
+
 /* Closed forms: 1 degree of freedom is Cauchy's distribution; 2: 1/2 - t / (2 sqrt(2 + t^2)); 3 by angle. */
 static void student_closed_forms(void **state)
 {
@@ -73,9 +83,8 @@ static void not_defined(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normal_tables),
-        cmocka_unit_test(student_closed_forms),
-        cmocka_unit_test(student_tables),
+        cmocka_unit_test(chi_square_medians),   cmocka_unit_test(normal_tables),
+        cmocka_unit_test(student_closed_forms), cmocka_unit_test(student_tables),
         cmocka_unit_test(not_defined),
     };
 
