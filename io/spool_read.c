@@ -282,10 +282,11 @@ static lot_status take_name(DIR *opened, const char *folder, const char *name, f
     struct stat info;
 
     if (rank < 0)
-        return lot_error_set(error, LOT_INPUT, "spool", 0,
-                             "%s/%s is no rank's file: these are rank-N.jsonl, N a whole number from 0 to %d "
-                             "without leading zeros",
-                             folder, name, INT32_MAX - 1);
+        return lot_error_set(
+            error, LOT_INPUT, "spool", 0,
+            "%s/%s is not a rank's file: these are rank-N.jsonl, N a whole number from 0 to %d "
+            "without leading zeros",
+            folder, name, INT32_MAX - 1);
     if (fstatat(dirfd(opened), name, &info, 0) == 0 && !S_ISREG(info.st_mode))
         return lot_error_set(error, LOT_INPUT, "spool", 0, "%s/%s is not a regular file", folder, name);
     return add_file(list, folder, rank, error);

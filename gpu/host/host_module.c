@@ -30,7 +30,7 @@ static const lot_field device_fields[] = {LOT_DEVICE_FIELDS(ROW)};
 /* What a CPU has not, and why. */
 static const lot_absent absences[] = {
     {"device.nvml_index", "a CPU is not a GPU"},
-    {"device.pci_address", "a CPU is no PCI device"},
+    {"device.pci_address", "a CPU is not a PCI device"},
     {"device.mig_parent_uuid", "a CPU has no MIG slices"},
     {"device.serial", "not read on the host device"},
     {"device.compute_capability", "a CPU has none"},
@@ -50,8 +50,8 @@ static const lot_absent absences[] = {
     {"device.power_limit_default_watts", "not read on the host device"},
     {"device.sm_clock_max_mhz", "a CPU has no SMs"},
     {"device.memory_clock_max_mhz", "not read on the host device"},
-    {"device.pcie_generation_max", "a CPU is no PCI device"},
-    {"device.pcie_width_max", "a CPU is no PCI device"},
+    {"device.pcie_generation_max", "a CPU is not a PCI device"},
+    {"device.pcie_width_max", "a CPU is not a PCI device"},
     {"device.ecc_corrected_total", "not read on the host device"},
     {"device.ecc_uncorrected_total", "not read on the host device"},
     {"device.remapped_rows_corrected", "a CPU has no row remapping"},

@@ -269,7 +269,7 @@ static lot_status check_earlier(const lot_observed_run *run, const lot_observed_
                              "one of the two archives was made over a simulator and the other was not");
     if (run->header.run_id[0] != '\0' && strcmp(run->header.run_id, earlier->header.run_id) == 0)
         return lot_error_set(error, LOT_INPUT, "--against", 0,
-                             "--against: run %s is checked itself, so it is no earlier one",
+                             "--against: run %s is checked itself, so it is not an earlier one",
                              run->header.run_id);
     return LOT_OK;
 }

@@ -440,7 +440,7 @@ const lot_command lot_command_price = {
         "Price of whole lots for a whole rental period, exact to the cent: lots x lot price. Lots are\n"
         "matched to the ranks launched, and GPUs that are paid for but idle are shown. No conversion, no\n"
         "hourly share, no partial lot. With --accepted-results it adds the unit cost: the whole price\n"
-        "divided by the units accepted; repeats of one benchmark are no such units. A catalogue proves\n"
+        "divided by the units accepted; repeats of one benchmark do not count. A catalogue proves\n"
         "neither availability nor a reservation.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
