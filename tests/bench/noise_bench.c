@@ -1,6 +1,6 @@
 /* How often `check` accuses an honest GPU and `compare` sees a change that is none, where the noise of the
- * repeats is not normal or not independent. Prints the table of docs/measurements/power.md, "Noise that is
- * not normal".
+ * repeats is not normal or not independent. Prints the tables of docs/measurements/power.md from
+ * "Noise that is not normal" on.
  *
  *     noise_bench [rentals [repeats]]      2000 and 10 without arguments; of 64 GPUs an eighth of the rentals
  */
@@ -17,6 +17,8 @@
 #define MOST_REPEATS 100
 #define MOST_GPUS    64
 #define SPREAD       0.01
+#define DAY_NOISE    0.01 /* of a GPU from one day to the next */
+#define MOST_DAYS    9
 #define SEED         20260101
 
 /* Fills `log_ratio` with the noise of one GPU's repeats, as logarithms of their ratio to its speed. */
@@ -109,13 +111,15 @@ static double read_clock(synthetic_random *random, double seconds, double step)
 }
 
 /* One day of a rental whose GPUs have these speeds. */
-static void measure(lot_run *run, size_t kind, const double *seconds, synthetic_random *random,
+static void measure(lot_run *run, size_t kind, size_t day, const double *seconds, synthetic_random *random,
                     lot_observed_run *seen)
 {
     const size_t repeats = (size_t)run->devices[0].synthetic_model.repeats;
     double log_ratio[MOST_REPEATS];
 
+    (void)snprintf(run->header.run_id, sizeof run->header.run_id, "day %zu", day);
     for (size_t gpu = 0; gpu < run->device_count; gpu++) {
+        memcpy(run->devices[gpu].identity.run_id, run->header.run_id, sizeof run->header.run_id);
         kinds[kind].make(random, gpu, log_ratio, repeats);
         for (size_t k = 0; k < repeats; k++) {
             lot_phase *row = synthetic_run_warm(run, gpu, k);
@@ -144,16 +148,17 @@ static void by_check(const lot_observed_run *seen, tally *t)
     lot_check_result_free(&result);
 }
 
-static void by_compare(const lot_observed_run *days, tally *t)
+/* The last of the days against those before. */
+static void by_compare(const lot_observed_run *days, size_t count, double tolerance, tally *t)
 {
-    const lot_compare_options options = {.tolerance = 0.03, .level = 0.01};
+    const lot_compare_options options = {.tolerance = tolerance, .level = 0.01};
     lot_baseline before, after;
     lot_compare_result result;
     lot_error error;
     int changed = 0, undecided = 0;
 
-    must(lot_baseline_make(&days[0], 1, &before, &error), &error);
-    must(lot_baseline_make(&days[1], 1, &after, &error), &error);
+    must(lot_baseline_make(days, count - 1, &before, &error), &error);
+    must(lot_baseline_make(&days[count - 1], 1, &after, &error), &error);
     must(lot_compare(&before, &after, &options, &result, &error), &error);
     for (size_t i = 0; i < result.change_count; i++) {
         changed |= result.changes[i].kind == LOT_CHANGE_SLOWER || result.changes[i].kind == LOT_CHANGE_FASTER;
@@ -179,20 +184,44 @@ static void rent(size_t kind, size_t gpus, long rentals, long repeats)
     for (long i = 0; i < rentals; i++) {
         for (size_t gpu = 0; gpu < gpus; gpu++)
             seconds[gpu] = kinds[kind].seconds * exp(SPREAD * synthetic_normal(&random));
-        for (size_t day = 0; day < 2; day++) {
-            for (size_t gpu = 0; gpu < gpus; gpu++)
-                (void)snprintf(run.devices[gpu].identity.run_id, sizeof run.devices[gpu].identity.run_id,
-                               "day %zu", day);
-            measure(&run, kind, seconds, &random, &days[day]);
-        }
+        for (size_t day = 0; day < 2; day++)
+            measure(&run, kind, day, seconds, &random, &days[day]);
         by_check(&days[0], &t);
-        by_compare(days, &t);
+        by_compare(days, 2, 0.03, &t);
         lot_observed_free(&days[0]);
         lot_observed_free(&days[1]);
     }
     printf("| %s | %zu | %.2f %% | %.2f %% | %.2f %% | %.2f %% |\n", kinds[kind].name, gpus,
            100.0 * (double)t.slow / (double)rentals, 100.0 * (double)t.unstable / (double)rentals,
            100.0 * (double)t.changed / (double)rentals, 100.0 * (double)t.undecided / (double)rentals);
+    (void)fflush(stdout);
+    lot_run_free(&run);
+}
+
+/* Many rentals of whose archives one is compared with a baseline of those before, without a tolerance. */
+static void keep(size_t archives, size_t gpus, long rentals)
+{
+    synthetic_random random = {SEED};
+    tally t = {0, 0, 0, 0};
+    double speeds[MOST_GPUS], seconds[MOST_GPUS];
+    lot_observed_run days[MOST_DAYS];
+    lot_run run;
+
+    synthetic_run_make(&run, gpus, 10, kinds[0].seconds, 0);
+    for (long i = 0; i < rentals; i++) {
+        for (size_t gpu = 0; gpu < gpus; gpu++)
+            speeds[gpu] = kinds[0].seconds * exp(SPREAD * synthetic_normal(&random));
+        for (size_t day = 0; day <= archives; day++) {
+            for (size_t gpu = 0; gpu < gpus; gpu++)
+                seconds[gpu] = speeds[gpu] * exp(DAY_NOISE * synthetic_normal(&random));
+            measure(&run, 0, day, seconds, &random, &days[day]);
+        }
+        by_compare(days, archives + 1, 0, &t);
+        for (size_t day = 0; day <= archives; day++)
+            lot_observed_free(&days[day]);
+    }
+    printf("| %zu | %zu | %.2f %% | %.2f %% |\n", archives, gpus, 100.0 * (double)t.changed / (double)rentals,
+           100.0 * (double)t.undecided / (double)rentals);
     (void)fflush(stdout);
     lot_run_free(&run);
 }
@@ -214,5 +243,9 @@ int main(int argc, char **argv)
     for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++)
         for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
             rent(kind, gpus[i], gpus[i] == MOST_GPUS ? rentals / 8 : rentals, repeats);
+    printf("\n| archives before | GPUs | changed | undecided |\n|---|---|---|---|\n");
+    for (size_t archives = 2; archives < MOST_DAYS; archives += archives < 3 ? 1 : archives < 5 ? 2 : 3)
+        for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++)
+            keep(archives, gpus[i], gpus[i] == MOST_GPUS ? rentals / 8 : rentals);
     return 0;
 }
