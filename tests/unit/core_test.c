@@ -152,7 +152,6 @@ static void good_record(lot_record *record)
     phase->reserved_peak_bytes = 200;
 }
 
-/* One change at a time makes a good record bad. */
 /* A power of two is the count at which there is no room left; what cannot be addressed is never asked for. */
 static void test_lists_have_room_for_one_more(void **state)
 {
@@ -174,42 +173,50 @@ static void test_lists_have_room_for_one_more(void **state)
     free(items);
 }
 
+/* One change at a time makes a good record bad, and the text says which. */
 static void test_check_finds_each_fault(void **state)
 {
     lot_record record;
+    lot_phase *row;
     lot_error error;
 
     (void)state;
     good_record(&record);
     assert_int_equal(lot_record_check(&record, &error), LOT_OK);
-#define BAD(change)                                                                                          \
+#define BAD(change, says)                                                                                    \
     do {                                                                                                     \
         lot_record_free(&record);                                                                            \
         good_record(&record);                                                                                \
+        row = &record.phases[0];                                                                             \
         change;                                                                                              \
         assert_int_equal(lot_record_check(&record, &error), LOT_DAMAGED);                                    \
+        assert_non_null(strstr(error.text, says));                                                           \
     } while (0)
-    BAD(record.head.identity.rank = 2);
-    BAD(record.head.identity.rank = -1);
-    BAD(record.head.outcome.status[0] = '\0');
-    BAD(memset(record.head.identity.host, 'x', sizeof record.head.identity.host));
-    BAD(record.phases[0].rank = 0);
-    BAD(record.phases[0].row = 1);
-    BAD(strcpy(record.phases[0].phase, "lunch"));
-    BAD(memset(record.phases[0].phase, 'w', sizeof record.phases[0].phase));
-    BAD(record.phases[0].host_seconds = -1e-9);
-    BAD(record.phases[0].host_seconds = 1e308);
-    BAD(record.phases[0].device_seconds = 1e-300);
-    BAD(record.phases[0].telemetry.power_watts = INFINITY);
-    BAD(record.head.device.power_limit_watts = -1e19);
-    BAD(record.head.outcome.elapsed_seconds = 1.1e18);
-    BAD(record.phases[0].passes = -2);
-    BAD(record.phases[0].telemetry.ecc_corrected = INT64_MIN);
-    BAD(record.head.verification.passes = -5);
-    BAD(record.phases[0].allocated_end_bytes = 201);
-    BAD(record.phases[0].allocated_start_bytes = 201);
-    BAD(record.phases[0].allocated_peak_bytes = 149);
-    BAD(record.phases[0].reserved_peak_bytes = 199);
+    BAD(record.head.identity.rank = 2, "rank does not lie within size");
+    BAD(record.head.identity.rank = -1, "rank does not lie within size");
+    BAD(record.head.outcome.status[0] = '\0', "no outcome");
+    BAD(memset(record.head.identity.host, 'x', sizeof record.head.identity.host), "not terminated");
+    BAD(row->rank = 0, "not in order");
+    BAD(row->row = 1, "not in order");
+    BAD(strcpy(row->phase, "lunch"), "no known phase");
+    BAD(memset(row->phase, 'w', sizeof row->phase), "no known phase");
+    BAD(row->host_seconds = -1e-9, "negative time");
+    BAD(row->device_seconds = -1e-9, "negative time");
+    BAD(row->host_seconds = 1e308, "host_seconds is beyond");
+    BAD(row->host_seconds = 1e-300, "shorter than any");
+    BAD(row->device_seconds = 1e-300, "shorter than any");
+    BAD(row->telemetry.power_watts = INFINITY, "power_watts is beyond");
+    BAD(record.head.device.power_limit_watts = -1e19, "power_limit_watts is beyond");
+    BAD(record.head.outcome.elapsed_seconds = 1.1e18, "elapsed_seconds is beyond");
+    BAD(row->passes = -2, "passes is negative");
+    BAD(row->telemetry.ecc_corrected = INT64_MIN, "ecc_corrected is negative");
+    BAD(record.head.verification.passes = -5, "passes is negative");
+    BAD((row->allocated_end_bytes = 201, row->allocated_peak_bytes = 300), "more allocated than reserved");
+    BAD((row->allocated_start_bytes = 201, row->allocated_peak_bytes = 300), "more allocated than reserved");
+    BAD(row->allocated_peak_bytes = 149, "a peak below");
+    BAD((row->allocated_start_bytes = 170, row->allocated_peak_bytes = 165), "a peak below");
+    BAD((row->reserved_start_bytes = 300, row->reserved_peak_bytes = 299), "a peak below");
+    BAD((row->reserved_end_bytes = 300, row->reserved_peak_bytes = 299), "a peak below");
 #undef BAD
     lot_record_free(&record);
     /* what lies within, and a ratio that a wrong output made infinite */
@@ -219,6 +226,34 @@ static void test_check_finds_each_fault(void **state)
     record.phases[0].start_seconds = 0;
     record.head.verification.reference_max_bound_ratio = INFINITY;
     assert_int_equal(lot_record_check(&record, &error), LOT_OK);
+    lot_record_free(&record);
+}
+
+/* The digest of a row with a wrong pass is that of any of its passes: it stands for nothing. */
+static void test_a_digest_that_differs_is_not_the_first(void **state)
+{
+    lot_record record;
+
+    (void)state;
+    good_record(&record);
+    for (int64_t i = 1; i < 3; i++) {
+        lot_phase *row = lot_record_add_phase(&record);
+
+        *row = record.phases[0];
+        row->row = i;
+    }
+    for (int64_t i = 0; i < 3; i++) {
+        lot_phase *row = &record.phases[i];
+
+        row->passes = 4;
+        row->finite = 1;
+        row->digests_differing = i == 0 ? 1 : 0;
+        strcpy(row->digest, i == 0 ? "00000000000000bb" : "00000000000000aa");
+    }
+    lot_record_count_digests(&record);
+    assert_string_equal(record.head.verification.digest, "00000000000000aa");
+    assert_int_equal(record.head.verification.passes, 8);
+    assert_int_equal(record.head.verification.digests_differing, 0);
     lot_record_free(&record);
 }
 
@@ -380,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_lists_grow),
         cmocka_unit_test(test_lists_have_room_for_one_more),
         cmocka_unit_test(test_check_finds_each_fault),
+        cmocka_unit_test(test_a_digest_that_differs_is_not_the_first),
         cmocka_unit_test(test_the_first_error_makes_the_outcome),
         cmocka_unit_test(test_medians_are_of_the_last_schedule),
         cmocka_unit_test(test_a_run_is_indexed_by_rank),

@@ -207,6 +207,27 @@ static lot_status read_changed(const char *from, const char *to, lot_error *erro
     return status;
 }
 
+/* A row that cannot be read leaves the record as it was. */
+static void test_a_row_by_itself(void **state)
+{
+    static const char *const bad[] = {"", "{", "{\"row\":\"x\"}", "{\"row\":1}}", "[]", "{\"telemetry\":3}"};
+    static const char good[] = "{\"row\":6,\"phase\":\"soak\"}";
+    lot_record record;
+    lot_error error = {0};
+
+    (void)state;
+    sample_record(&record, 1, 2, 2);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(lot_record_json_read_phase(bad[i], strlen(bad[i]), &record, &error), LOT_DAMAGED);
+        assert_int_equal(record.phase_count, 6);
+    }
+    assert_int_equal(lot_record_json_read_phase(good, strlen(good), &record, &error), LOT_OK);
+    assert_int_equal(record.phase_count, 7);
+    assert_int_equal(record.phases[6].row, 6);
+    assert_string_equal(record.phases[6].phase, "soak");
+    lot_record_free(&record);
+}
+
 /* An element is 4 hexadecimal digits of a half type or 8 of a float, all of a trace alike. */
 static void test_bits_of_a_trace(void **state)
 {
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_large_integers_are_strings),
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_a_row_by_itself),
         cmocka_unit_test(test_bits_of_a_trace),
         cmocka_unit_test(test_changed),
         cmocka_unit_test(test_every_cut_is_refused),
