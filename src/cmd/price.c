@@ -261,14 +261,13 @@ static lot_status use_terms(price_job *job, lot_error *error)
 {
     const lot_launch_terms *terms = &job->terms;
     lot_catalogue *catalogue = &job->catalogue;
-    lot_tariff *tariff = calloc(1, sizeof *tariff);
+    lot_tariff *tariff;
 
-    if (!job->has_terms) {
-        free(tariff);
+    if (!job->has_terms)
         return lot_error_set(error, LOT_INPUT, "--at-launch", 0,
                              "%s keeps no price: it was measured without --tariffs",
                              job->config->archives.items[0]);
-    }
+    tariff = calloc(1, sizeof *tariff);
     if (tariff == NULL || (tariff->gpu = strdup(terms->gpu)) == NULL) {
         free(tariff);
         return lot_error_set(error, LOT_MEMORY, "calloc", 0, "no memory for the tariff");
