@@ -70,9 +70,9 @@ static const struct {
     const char *begins;
     const char *is;
 } others[] = {
-    {"{\"schema\":\"gpulot.baseline\"", "a baseline, no archive: compare takes it as what was BEFORE"},
-    {"{\"schema\": \"gpulot.manifest\"", "a manifest, no archive: manifest verify takes its folder"},
-    {"{\"head\":", "a rank's progress, no archive: recover makes one of its folder"},
+    {"{\"schema\":\"gpulot.baseline\"", "a baseline, not an archive: compare takes it as what was BEFORE"},
+    {"{\"schema\": \"gpulot.manifest\"", "a manifest, not an archive: manifest verify takes its folder"},
+    {"{\"head\":", "a rank's progress, not an archive: recover makes one of its folder"},
 };
 
 /* What a file without HDF5's signature is. */
@@ -90,7 +90,7 @@ static const char *other_file(int descriptor)
 /* What is no regular file. */
 static const char *no_file(mode_t mode)
 {
-    return S_ISDIR(mode) ? "a folder, no archive: recover makes one of what an interrupted run left there"
+    return S_ISDIR(mode) ? "a folder, not an archive: recover makes one of what an interrupted run left there"
                          : "not a file";
 }
 

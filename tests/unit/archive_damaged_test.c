@@ -339,7 +339,7 @@ static void test_not_an_archive(void **state)
     assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_INPUT);
     assert_non_null(strstr(error.text, "No such file"));
     assert_int_equal(lot_archive_read(folder, false, &run, &error), LOT_INPUT);
-    assert_non_null(strstr(error.text, "is a folder, no archive"));
+    assert_non_null(strstr(error.text, "is a folder, not an archive"));
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_INPUT);
     (void)unlink(path);

@@ -164,7 +164,7 @@ static void simulator_against_real(void **state)
     assert_non_null(strstr(error.text, "simulator"));
     other.header.simulated = 0; /* a run is no witness for itself */
     assert_int_equal(LOT_INPUT, lot_check(&one, 1, &options, &r, &error));
-    assert_non_null(strstr(error.text, "no earlier one"));
+    assert_non_null(strstr(error.text, "not an earlier one"));
     lot_observed_free(&one);
     lot_observed_free(&other);
     lot_run_free(&run);
