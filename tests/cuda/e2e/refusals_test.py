@@ -27,7 +27,7 @@ class Refusals(unittest.TestCase):
         uuid = "GPU-43554441-5349-4d00-c9cc-cfd2d5d8db01"
         self.refused("rank 0 and rank 1", uuid, "5349:1d:00.0", ranks=3, devices=3, device="cuda:1")
         self.refused("rank 0 and rank 1", uuid, ranks=2, devices=3, device=f"cuda:{uuid}")
-        self.refused("rank 0 and rank 1", uuid, ranks=2, devices=3, device="cuda:0", CUDA_VISIBLE_DEVICES="1")
+        self.refused("rank 0 and rank 1", uuid, "neither sees another", ranks=2, devices=3, device="cuda:0", CUDA_VISIBLE_DEVICES="1")
 
     def test_two_ranks_on_one_slice(self):
         self.refused("rank 0 and rank 1", "MIG-43554441-", ranks=2, device="cuda:0", MIG="0:3")
