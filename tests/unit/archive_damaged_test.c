@@ -244,6 +244,38 @@ static void test_a_rank_twice(void **state)
     expect_damaged(path, file, "/devices: row 1 is not in rank order");
 }
 
+/* Gives an attribute of the root, in its own type, another value. */
+static void set_root(hid_t file, const char *name, const void *value)
+{
+    const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT), type = H5Aget_type(attribute);
+
+    assert_true(attribute >= 0 && type >= 0 && H5Awrite(attribute, type, value) >= 0);
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+}
+
+static void test_no_version_and_no_answer(void **state)
+{
+    const char *path = in_folder("root.h5");
+    const int64_t none = 0;
+    const int8_t neither = 5;
+    hid_t table, file = edit_devices(path, &table);
+    lot_error error = {0};
+    lot_run run;
+
+    (void)state;
+    set_root(file, "complete", &neither);
+    (void)H5Dclose(table);
+    assert_true(H5Fclose(file) >= 0);
+    assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_OK);
+    assert_int_equal(run.header.complete, LOT_NULL_BOOL);
+    lot_run_free(&run);
+    file = edit_devices(path, &table);
+    set_root(file, "schema_version", &none);
+    (void)H5Dclose(table);
+    expect_damaged(path, file, "schema_version is not a number from 1");
+}
+
 /* Deflate makes no more than 1032 bytes of one: rows beyond that are claimed, not stored. */
 static void test_more_rows_than_bytes(void **state)
 {
@@ -358,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_flips_without_a_seal),
         cmocka_unit_test(test_no_other_file_is_read),
         cmocka_unit_test(test_a_rank_twice),
+        cmocka_unit_test(test_no_version_and_no_answer),
         cmocka_unit_test(test_more_rows_than_bytes),
         cmocka_unit_test(test_no_code_is_loaded),
         cmocka_unit_test(test_what_comes_to_no_end_is_damaged),

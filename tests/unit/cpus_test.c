@@ -41,6 +41,20 @@ static void test_lists(void **state)
     }
 }
 
+/* A list ends in whole numbers as long as there would be room for more to be said by ",...". */
+static void test_room_to_the_byte(void **state)
+{
+    lot_cpus cpus;
+    char list[64];
+
+    (void)state;
+    lot_cpus_parse("0,12", &cpus);
+    lot_cpus_print(&cpus, list, sizeof "0,12" + sizeof ",..." - 1);
+    assert_string_equal(list, "0,12");
+    lot_cpus_print(&cpus, list, sizeof "0,12" + sizeof ",..." - 2);
+    assert_string_equal(list, "0,...");
+}
+
 /* Every second CPU of 64, as a launcher that leaves out hyperthreads binds: no number is cut in two. */
 static void test_long_list_is_cut_between_numbers(void **state)
 {
@@ -113,6 +127,7 @@ static void test_this_thread(void **state)
 static void test_time_of_a_group(void **state)
 {
     lot_cpus cpus;
+    char more[32];
     int all;
 
     (void)state;
@@ -122,6 +137,9 @@ static void test_time_of_a_group(void **state)
     record("/proc/self/cgroup", "0::/pod/container\n");
     record("/sys/fs/cgroup/pod/container/cpu.max", "max 100000\n");
     record("/sys/fs/cgroup/pod/cpu.max", "409600000 100000\n");
+    assert_int_equal(lot_cpus_usable(folder), all);
+    (void)snprintf(more, sizeof more, "%d00000 100000\n", all + 1); /* a limit that is none adds no CPU */
+    record("/sys/fs/cgroup/pod/cpu.max", more);
     assert_int_equal(lot_cpus_usable(folder), all);
     record("/sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
     assert_int_equal(lot_cpus_usable(folder), 1);
@@ -152,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_room_to_the_byte),
         cmocka_unit_test(test_long_list_is_cut_between_numbers),
         cmocka_unit_test(test_keep),
         cmocka_unit_test(test_this_thread),

@@ -81,7 +81,10 @@ static void test_without_uuid_host_and_address_decide(void **state)
     for (int i = 0; i < 4; i++)
         hellos[i].uuid[0] = '\0';
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_OK); /* same address, other hosts */
+    strcpy(hellos[1].host, "node1");
     strcpy(hellos[1].pci_address, hellos[0].pci_address);
+    assert_int_equal(lot_ledger_check(hellos, 2, 0, &error), LOT_OK); /* also where one follows the other */
+    strcpy(hellos[1].host, "node0");
     assert_int_equal(lot_ledger_check(hellos, 4, 0, &error), LOT_SHARED_DEVICE);
     /* Also where ranks of another host with that address come between the two. */
     strcpy(hellos[1].host, "node1");

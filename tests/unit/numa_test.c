@@ -117,6 +117,11 @@ static void test_what_is_not_known(void **state)
     assert_string_equal("0", e.cpu_numa_nodes);
     assert_int_equal(2, lot_numa_read(&files, "0", 7, &e, absent)); /* no such node */
     assert_non_null(strstr(absent[1].reason, "no distance"));
+    record("node1/distance",
+           "\n"); /* of two nodes one is not told: neither is the farthest, nor the nearest */
+    assert_int_equal(2, lot_numa_read(&files, "4-9", 0, &e, absent));
+    assert_string_equal("0-1", e.cpu_numa_nodes);
+    assert_true(e.device_cpu_distance == LOT_NULL_I64 && e.device_memory_distance == LOT_NULL_I64);
     files.nodes = "/nowhere";
     files.status = "/nowhere";
     assert_int_equal(4, lot_numa_read(&files, "0", 0, &e, absent));

@@ -51,6 +51,20 @@ static void test_one_pair_at_least(void **state)
     assert_int_equal(record.head.verification.memory_bytes, NETWORK + PAIR);
 }
 
+/* Half of 0.5 % of the fake's MiB, as two ranks on one device have it: (2621 - 304 - 192) / (256 + 256)
+ * pairs.
+ */
+static void test_ranks_share_the_memory(void **state)
+{
+    (void)state;
+    config.soak_seconds = 0.05;
+    config.soak_memory = 0.005;
+    protocol.sharing = 2;
+    run_all();
+    conclude();
+    assert_int_equal(record.head.verification.memory_bytes, NETWORK + 4 * PAIR);
+}
+
 /* Where somebody else holds a part of the memory: 9 pairs are wanted, then 7, then 6, and 5 fit. */
 static void test_takes_what_it_gets(void **state)
 {
@@ -70,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_a_soak_that_goes_wrong_for_good),
         TEST(test_one_pair_at_least),
+        TEST(test_ranks_share_the_memory),
         TEST(test_takes_what_it_gets),
     };
 
