@@ -22,6 +22,7 @@ lot_status lot_team_check(const lot_team *team, const lot_launch *launch, lot_er
 lot_status lot_team_start(const lot_launch *launch, double limit_seconds, lot_team *team, lot_error *error)
 {
     const void *table = &lot_comm_alone;
+    const lot_comm_module *module;
     lot_status status = LOT_OK;
 
     team->limit_seconds = limit_seconds;
@@ -29,12 +30,13 @@ lot_status lot_team_start(const lot_launch *launch, double limit_seconds, lot_te
         status = lot_loader_symbol("mpi", LOT_COMM_SYMBOL, 1, &table, error);
     if (status != LOT_OK)
         return status;
-    team->module = table;
-    if (team->module->abi != LOT_COMM_ABI || team->module->size != sizeof *team->module)
+    module = table;
+    if (module->abi != LOT_COMM_ABI || module->size != sizeof *module)
         return lot_error_set(
             error, LOT_MODULE_ABI, "dlopen", 0,
             "the module mpi is of interface %u, this program needs %u: install both from one version",
-            team->module->abi, LOT_COMM_ABI);
+            module->abi, LOT_COMM_ABI);
+    team->module = module; /* from here on it is stopped, too */
     return team->module->start(&team->comm, &team->facts, error);
 }
 
