@@ -43,6 +43,25 @@ same "mpirun: places" "$(archive_field b.h5 local_rank)" "0 0 1 1"
 same "mpirun: nodes" "$(archive_field b.h5 host)" "node1 node1 node2 node2"
 same "mpirun: GPUs seen" "$(archive_field b.h5 visible_devices)" "0,1 0,1 0,1 0,1"
 
+# CPUs that a job has and binds no task to: not those of a rank, although they are fewer than the node's.
+bound()
+{
+  rm -f c.h5
+  timeout 60 srun --mpi=pmix -N2 --ntasks-per-node=2 sh -c "$2 \"\$@\"" sh "$GPULOT" measure "${measure_short[@]}" \
+    --output "$PWD/c.h5" >cpus.txt 2>&1
+  same "$1: status" $? 0
+  same "$1: who bound the CPUs" "$(archive_field c.h5 binding)" "$3"
+}
+
+# Two CPUs that there are.
+mapfile -t cpus < <(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status | tr , '\n' |
+  while IFS=- read -r first last; do seq "$first" "${last:-$first}"; done | head -n 2)
+if [ "${#cpus[@]}" = 2 ]; then
+  bound "one CPU for all" "exec taskset -c ${cpus[0]}" "none none none none"
+  bound "one CPU each" "exec taskset -c \$((SLURM_LOCALID ? ${cpus[1]} : ${cpus[0]}))" "launcher launcher launcher launcher"
+fi
+rm -f c.h5
+
 # Tasks that do not know of each other would each take themselves for the only one.
 timeout 60 srun --mpi=none -N1 -n2 "$GPULOT" measure "${measure_short[@]}" --output "$PWD/c.h5" >none.txt 2>&1
 same "--mpi=none: status 2" $? 2
