@@ -132,16 +132,32 @@ static int sync_path(const char *path, int flags)
     return reason;
 }
 
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* NFS asks again when an answer is lost, and is then told that the name is taken: by this very file. */
+static bool is_linked(const lot_atomic_file *file)
+{
+    struct stat partial, named;
+
+    return lstat(file->partial, &partial) == 0 && lstat(file->path, &named) == 0 &&
+           same_file(&partial, &named);
+}
+
 /* Gives the file its name without replacing one: 0 or an errno value. */
 static int take_name(const lot_atomic_file *file)
 {
-    if (link(file->partial, file->path) == 0) {
+    const int reason = link(file->partial, file->path) == 0 ? 0 : errno;
+
+    if (reason == 0 || (reason == EEXIST && is_linked(file))) {
         (void)unlink(file->partial);
         return 0;
     }
     /* Some file systems have no hard links (FAT, some FUSE and object stores). */
-    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS && errno != EMLINK)
-        return errno;
+    if (reason != EPERM && reason != EOPNOTSUPP && reason != ENOSYS && reason != EMLINK)
+        return reason;
     return renameat2(AT_FDCWD, file->partial, AT_FDCWD, file->path, RENAME_NOREPLACE) == 0 ? 0 : errno;
 }
 
@@ -240,8 +256,7 @@ static bool is_still_there(int descriptor, const char *name)
 {
     struct stat held, named;
 
-    return fstat(descriptor, &held) == 0 && stat(name, &named) == 0 && held.st_ino == named.st_ino &&
-           held.st_dev == named.st_dev;
+    return fstat(descriptor, &held) == 0 && stat(name, &named) == 0 && same_file(&held, &named);
 }
 
 static lot_status not_locked(const char *path, double wait_seconds, int reason, lot_error *error)

@@ -71,6 +71,21 @@ static void test_publish(void **state)
     (void)unlink(path);
 }
 
+/* As on NFS, where the answer to a first request may be lost: the name is taken, by the file itself. */
+static void test_its_own_name_is_no_other_file(void **state)
+{
+    lot_atomic_file *file = NULL;
+    lot_error error = {0};
+
+    (void)state;
+    assert_int_equal(lot_atomic_begin(path, &file, &error), LOT_OK);
+    assert_int_equal(link(lot_atomic_partial(file), path), 0);
+    assert_int_equal(lot_atomic_publish(file, &error), LOT_OK);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(files_in_folder(), 1);
+    (void)unlink(path);
+}
+
 /* Eight processes, one name, many times: exactly one wins each time, and the losers' files stay whole. */
 static void test_race(void **state)
 {
@@ -343,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_publish),
+        cmocka_unit_test(test_its_own_name_is_no_other_file),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_partial_name_is_taken),
         cmocka_unit_test(test_dangling_link_is_something),
