@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/clock.h"
+
 int lot_rows_stopped(const lot_protocol *p)
 {
     return p->stop != NULL && p->stop->signal != 0;
@@ -16,6 +18,21 @@ void lot_rows_touched(lot_protocol *p, int64_t bytes)
     lot_worker_lock(p->worker);
     *touched = (*touched != LOT_NULL_I64 ? *touched : 0) + bytes;
     lot_worker_unlock(p->worker);
+}
+
+lot_status lot_rows_step(lot_protocol *p, const char *name, double began, lot_error *error)
+{
+    lot_step *step;
+
+    lot_worker_lock(p->worker);
+    step = lot_record_add_step(p->record);
+    if (step != NULL) {
+        (void)lot_field_copy(step->step, sizeof step->step, name);
+        step->seconds = lot_clock_seconds() - began;
+    }
+    lot_worker_unlock(p->worker);
+    return step != NULL ? LOT_OK
+                        : lot_error_set(error, LOT_MEMORY, "realloc", 0, "no memory for the setup's steps");
 }
 
 lot_status lot_rows_keep(lot_protocol *p, lot_phase *row, lot_error *error)
