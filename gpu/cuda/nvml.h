@@ -16,8 +16,6 @@
 /* nvmlReturn_t; others are only passed on. */
 enum {
     LOT_NVML_SUCCESS = 0,
-    LOT_NVML_NOT_SUPPORTED = 3,
-    LOT_NVML_NO_PERMISSION = 4,
     LOT_NVML_INSUFFICIENT_SIZE = 7,
     LOT_NVML_FUNCTION_NOT_FOUND = 13,
     LOT_NVML_GPU_IS_LOST = 15
