@@ -14,6 +14,13 @@ static void test_rows_and_their_numbers(void **state)
     assert_int_equal(record.phase_count, 7);
     assert_int_equal(rows_seen, 7);
     assert_int_equal(lot_record_check(&record, &error), LOT_OK);
+    for (size_t i = 0; i < record.phase_count; i++) {
+        const lot_phase *row = &record.phases[i];
+
+        assert_int_equal(row->reserved_start_bytes, row->allocated_start_bytes + FAKE_RESERVED);
+        assert_int_equal(row->reserved_end_bytes, row->allocated_end_bytes + FAKE_RESERVED);
+        assert_int_equal(row->reserved_peak_bytes, row->allocated_peak_bytes + FAKE_RESERVED_PEAK);
+    }
     assert_string_equal(record.phases[0].phase, "model_load");
     assert_int_equal(record.phases[0].allocated_start_bytes, 0);
     assert_int_equal(record.phases[0].allocated_end_bytes, weights);
@@ -111,6 +118,18 @@ static void test_a_flipped_bit_among_the_warm_up_passes(void **state)
     assert_int_equal(record.phases[3].digests_differing, 1);
     assert_string_not_equal(record.phases[3].digest, record.head.verification.digest);
     assert_string_equal(record.head.outcome.status, "wrong-result");
+}
+
+/* The row keeps the digest that deviates, although the first pass was right. */
+static void test_a_flipped_bit_in_the_last_warm_up_pass(void **state)
+{
+    (void)state;
+    fake.flip_run = 2 * 3;
+    run_all();
+    conclude();
+    assert_int_equal(record.phases[3].digests_differing, 1);
+    assert_string_not_equal(record.phases[3].digest, record.head.verification.digest);
+    assert_string_equal(record.phases[2].digest, record.head.verification.digest);
 }
 
 /* A row of several passes: its times are those of all, and it is finite where all were. */
@@ -289,6 +308,7 @@ int main(void)
         TEST(test_nothing_runs_after_a_failure),
         TEST(test_a_flipped_bit_is_a_wrong_result),
         TEST(test_a_flipped_bit_among_the_warm_up_passes),
+        TEST(test_a_flipped_bit_in_the_last_warm_up_pass),
         TEST(test_a_row_of_two_passes),
         TEST(test_nan_is_a_wrong_result),
         TEST(test_a_signal_ends_at_the_next_pass),
