@@ -143,13 +143,16 @@ lot_status lot_archive_open(const char *path, hid_t *h5, lot_error *error)
 #define TRIAL_SECONDS     600 /* for disks that are slow, */
 #define TRIAL_CPU_SECONDS 5   /* and for HDF5 that goes round in circles; one more for each MiB */
 
-/* No longer than whole files take, nor than whoever asked lives. */
+/* No longer than whole files take, nor than whoever asked lives; whoever asked may have blocked signals. */
 static void limit_trial(const char *path, pid_t asker)
 {
     const struct rlimit no_core = {0, 0};
     struct stat info = {0};
     struct rlimit time;
+    sigset_t none;
 
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setrlimit(RLIMIT_CORE, &no_core);
     (void)alarm(TRIAL_SECONDS);
     if (stat(path, &info) == 0 && getrlimit(RLIMIT_CPU, &time) == 0) {
