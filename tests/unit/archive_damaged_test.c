@@ -315,24 +315,37 @@ static void go_in_circles(const char *path)
         ;
 }
 
-/* As HDF5 1.10.8 does in a heap whose objects have no size: seconds, not until somebody ends it. */
-static void test_what_comes_to_no_end_is_damaged(void **state)
+/* An archive whose seal is cut off. */
+static const char *write_without_seal(void)
 {
     char whole[160];
     const char *path;
     bytes archive;
+
+    (void)snprintf(whole, sizeof whole, "%s", in_folder("sealed.h5"));
+    write_sample(whole, 1, 2);
+    archive = load(whole);
+    path = in_folder("unsealed.h5");
+    store(path, archive.data, archive.size - 64);
+    free(archive.data);
+    (void)unlink(whole);
+    return path;
+}
+
+/* As HDF5 1.10.8 does in a heap whose objects have no size: seconds, not until somebody ends it. Signals that
+ * the caller was started without do not keep it alive. */
+static void test_what_comes_to_no_end_is_damaged(void **state)
+{
+    const char *path = write_without_seal();
     bool sealed = true;
     struct timespec began, ended;
     sigset_t all, before;
     lot_error error = {0};
+    sigset_t all, before;
 
     (void)state;
-    (void)snprintf(whole, sizeof whole, "%s", in_folder("circle.h5"));
-    write_sample(whole, 1, 2);
-    archive = load(whole);
-    path = in_folder("circle2.h5");
-    store(path, archive.data, archive.size - 64); /* without its seal */
-    free(archive.data);
+    (void)sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &all, &before), 0);
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &began), 0);
     (void)sigfillset(&all); /* as whoever starts this program may have left it */
     assert_int_equal(sigprocmask(SIG_SETMASK, &all, &before), 0);
@@ -341,6 +354,22 @@ static void test_what_comes_to_no_end_is_damaged(void **state)
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &ended), 0);
     assert_non_null(strstr(error.text, "does not survive"));
     assert_true(ended.tv_sec - began.tv_sec < 60); /* of a busy machine; 5 of a CPU */
+}
+
+/* Who ignores SIGCHLD, as those do whom a daemon starts that does, is not told how a child ended. */
+static void test_whole_for_who_hears_of_no_child(void **state)
+{
+    const char *path = write_without_seal();
+    lot_error error = {0};
+    struct sigaction before, after;
+    lot_run run;
+
+    (void)state;
+    assert_int_equal(sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_IGN}, &before), 0);
+    assert_int_equal(lot_archive_read(path, false, &run, &error), LOT_OK);
+    assert_int_equal(sigaction(SIGCHLD, &before, &after), 0);
+    assert_true(after.sa_handler == SIG_IGN);
+    lot_run_free(&run);
 }
 
 /* HDF5 lets somebody else's bytes stand before a file, 512 of them or a power of two more. */
@@ -399,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_more_rows_than_bytes),
         cmocka_unit_test(test_no_code_is_loaded),
         cmocka_unit_test(test_what_comes_to_no_end_is_damaged),
+        cmocka_unit_test(test_whole_for_who_hears_of_no_child),
         cmocka_unit_test(test_behind_a_user_block),
         cmocka_unit_test(test_not_an_archive),
     };
