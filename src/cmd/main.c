@@ -120,6 +120,7 @@ static lot_status refuse(const char *argument, lot_error *error)
 
     for (size_t i = 0; !option && i < COMMAND_COUNT; i++)
         lot_nearest_offer(&nearest, commands[i]->name);
+    lot_nearest_offer(&nearest, option ? "--help" : "help");
     if (option)
         lot_nearest_offer(&nearest, "--version");
     (void)lot_error_set(error, LOT_USAGE, "command", 0, "unknown %s '%.80s'%s; %.300s lists %s",
@@ -135,7 +136,7 @@ static lot_status help_on(const char *name, lot_error *error)
 {
     const lot_command *command = name != NULL ? find(name) : NULL;
 
-    if (name == NULL || lot_is_help(name))
+    if (name == NULL || lot_is_help(name) || strcmp(name, "help") == 0)
         print_usage(stdout);
     else if (command == NULL)
         return refuse(name, error);
