@@ -56,4 +56,7 @@ double lot_contest_own_variance(const lot_contest *k, const lot_entrant *e);
 /* The middle of all entrants but the one at `at`, from the sorted times; of all where it is k->count. */
 lot_middle lot_contest_middle_without(const lot_contest *k, size_t at);
 
+/* Calls the entrants unstable whose times lie late more often than those of the others. */
+void lot_contest_judge_late(lot_case *c, const lot_contest *k);
+
 #endif

@@ -57,6 +57,9 @@ void lot_case_good(lot_case *c, size_t gpu, lot_evidence evidence);
 /* The GPUs of the earlier run that are of the same group: c->earlier[*first .. return value). */
 size_t lot_case_earlier(const lot_case *c, const lot_record_head *head, size_t *first);
 
+/* The chance of a false alarm that one test of a GPU's repeats may have; after lot_judge_speed has begun. */
+double lot_case_repeat_chance(const lot_case *c);
+
 /* Share of speed lost by one who takes e^d as long; the other way round below 0. */
 double lot_speed_lost(double d);
 

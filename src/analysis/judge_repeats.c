@@ -7,9 +7,6 @@
 #include "core/count.h"
 #include "core/distributions.h"
 
-/* Of the level; the rest is for the judge of speed. Drift can be found in two directions. */
-#define REPEAT_SHARE 0.2
-
 /* A change below this is no fault, however sure it is: clocks move by a step as a GPU warms up, and repeats
  * that follow one another are alike. Assumption. */
 #define LEAST_CHANGE 0.02
@@ -26,7 +23,7 @@
 
 static void judge_drift(lot_case *c, size_t gpu, const lot_series *s, const lot_timing *t)
 {
-    const double chance = REPEAT_SHARE * c->options->level / (2 * (c->tests > 1 ? c->tests : 1));
+    const double chance = lot_case_repeat_chance(c);
     const double excess = fabs(t->change) - LEAST_CHANGE, dof = (double)t->rows - 2;
     double half;
     lot_finding *f;

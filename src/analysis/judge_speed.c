@@ -12,8 +12,11 @@
 #include "core/grown.h"
 #include "core/stats.h"
 
-/* Of the level that may be spent on false alarms; the rest is for the judge of repeats. */
+/* Of the level that may be spent on false alarms; the rest is for the judges of repeats. */
 #define SPEED_SHARE 0.8
+
+/* Of repeats three things can be found: a drift in two directions, and that they come late. */
+#define REPEAT_TESTS 3
 
 /* Quantile of the normal distribution, 97.5 %. */
 #define NORMAL_975 1.95996398454005
@@ -255,6 +258,7 @@ static void judge_contest(lot_case *c, lot_contest *k, const lot_spread_prior *p
     judge_unfinished(c, k, prior, &all);
     if (k->count > 1)
         judge_entrants(c, k, prior, &all);
+    lot_contest_judge_late(c, k);
     note_comparison(c, k, prior, &all);
     note_alone(c, k);
 }
@@ -315,6 +319,11 @@ static void count_tests(lot_case *c)
                 c->tests += entrants.count[p][s] > 1 ? (double)entrants.count[p][s] : 0;
     }
     c->finding_chance = SPEED_SHARE * c->options->level / (c->tests > 0 ? c->tests : 1);
+}
+
+double lot_case_repeat_chance(const lot_case *c)
+{
+    return (1 - SPEED_SHARE) * c->options->level / (REPEAT_TESTS * (c->tests > 1 ? c->tests : 1));
 }
 
 void lot_judge_speed(lot_case *c)

@@ -90,18 +90,34 @@ static double clock_step(const double *y, size_t count)
     return least * exp(y[count / 2]) <= COARSEST_STEP_SECONDS ? least : 0;
 }
 
-/* Fills *timing from `count` logarithms of times in order of measuring; sorts them. */
+/* Counts logarithms of times beyond a limit, in order of measuring. */
+static void count_late(const double *y, size_t count, double limit, lot_timing *timing)
+{
+    for (size_t i = 0; i < count; i++) {
+        const bool late = y[i] > limit;
+
+        timing->late_rows += late;
+        timing->late_runs += late && (i == 0 || y[i - 1] <= limit);
+    }
+}
+
+/* Fills *timing from `count` logarithms of times in order of measuring; `y` has room for as many more. */
 static void summarise(double *y, size_t count, lot_timing *timing)
 {
-    *timing = (lot_timing){(int64_t)count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+    const double *in_order = &y[count];
+
+    *timing = (lot_timing){(int64_t)count, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, 0};
     if (count == 0)
         return;
     if (count >= 3)
         fit_line(y, count, timing);
     timing->deviation = lot_stats_deviation(y, count);
+    memcpy(&y[count], y, count * sizeof *y);
     lot_stats_sort(y, count);
     timing->robust_deviation = lot_stats_robust_deviation(y, count);
     timing->step = clock_step(y, count);
+    count_late(in_order, count, 0.5 * (y[(count - 1) / 2] + y[count / 2]) + log1p(LOT_LATE_BY) + timing->step,
+               timing);
     timing->median_seconds = 0.5 * (exp(y[(count - 1) / 2]) + exp(y[count / 2]));
     if (count >= 4)
         split_in_two(y, count, timing);
@@ -306,7 +322,7 @@ lot_status lot_observe(const lot_phase *rows, size_t count, const char *first_di
                        lot_observation *observation, lot_error *error)
 {
     lot_observation made = {NULL, 0};
-    double *y = malloc((count + 1) * sizeof *y);
+    double *y = malloc((2 * count + 1) * sizeof *y);
     bool fits = y != NULL;
 
     for (size_t i = 0; fits && i < count; i++) {

@@ -11,6 +11,10 @@
 #include "core/record.h"
 #include "core/run.h"
 
+/* A row is late where it took so much longer than the median of its series, and a step of its clock.
+ * Assumption. */
+#define LOT_LATE_BY 0.05
+
 /* Times of the rows of one series on one clock, per forward pass. Spreads and changes are of the natural
  * logarithm of the times, so that they are relative and no unit matters. NaN where there are too few rows. */
 typedef struct lot_timing {
@@ -23,6 +27,8 @@ typedef struct lot_timing {
     double gap;           /* between the means of the two best clusters of at least 2 and a tenth; 4 rows */
     double gap_deviation; /* standard deviation within the wider of the two clusters */
     double gap_share;     /* of the rows in the smaller cluster */
+    int64_t late_rows;    /* that took LOT_LATE_BY longer than the median */
+    int64_t late_runs;    /* the same, those that follow one another counted once */
     double step; /* of the clock, relative: the least difference of two times; 0 where it cannot be one */
 } lot_timing;
 

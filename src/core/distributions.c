@@ -106,3 +106,27 @@ double lot_chi_square_median(double dof)
 
     return dof * root * root * root;
 }
+
+static double log_choose(int64_t n, int64_t k)
+{
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
+double lot_hypergeometric_tail(int64_t x, int64_t draws, int64_t marked, int64_t all)
+{
+    const int64_t least = draws + marked > all ? draws + marked - all : 0;
+    const int64_t most = draws < marked ? draws : marked;
+    double term, sum = 0;
+
+    if (x <= least)
+        return 1;
+    if (x > most)
+        return 0;
+    term = exp(log_choose(marked, x) + log_choose(all - marked, draws - x) - log_choose(all, draws));
+    for (; x <= most && sum + term > sum; x++) {
+        sum += term;
+        term *= (double)(marked - x) / (double)(x + 1) * (double)(draws - x) /
+                (double)(all - marked - draws + x + 1);
+    }
+    return fmin(sum, 1);
+}

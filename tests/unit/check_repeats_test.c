@@ -1,4 +1,4 @@
-/* A GPU's own repeats: drift, clusters, the soak, and reasons for slowing down. */
+/* A GPU's own repeats: drift, clusters, late ones, the soak, and reasons for slowing down. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,6 +130,71 @@ static void late_passes_are_no_cluster(void **state)
     EXPECT(&run, OK, OK, OK, OK);
 }
 
+/* `count` repeats, every `step`-th from `first` on, come 30 to 100 % late, each by its own measure. */
+static void make_late(lot_run *run, size_t rank, size_t first, size_t step, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        synthetic_run_warm(run, rank, first + i * step)->device_seconds =
+            0.02 * (1.3 + 0.7 * fmod(0.618 * (double)i, 1));
+}
+
+/* Of 48 times 12 are late, of the peers' 144 none. Where only they are, 7 are the fewest that are rarer than
+ * 0.2 x 1 % / (3 x 4 GPUs) = 1.67e-4: C(48, 6) / C(192, 6) = 1.9e-4, C(48, 7) / C(192, 7) = 4.3e-5. */
+static void late_more_often_than_peers(void **state)
+{
+    const lot_finding *f;
+    lot_check_result r;
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 48, 0.02, 1);
+    make_late(&run, 1, 2, 4, 12);
+    check_with(&run, &plain, &r);
+    f = finding_of(&r, 1, LOT_VERDICT_UNSTABLE);
+    assert_string_equal("late", f->measure);
+    assert_true(f->number == 0.25 && fabs(f->threshold - 7.0 / 48) < 1e-12);
+    assert_string_equal(f->text,
+                        "12 of its 48 times lie over 5 % above their median, in 12 runs; none in 144 "
+                        "times of 3 peers");
+    lot_check_result_free(&r);
+    lot_run_free(&run);
+}
+
+static void late_like_the_peers(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 48, 0.02, 1);
+    for (size_t rank = 0; rank < 4; rank++)
+        make_late(&run, rank, 2, 4, 12);
+    EXPECT(&run, OK, OK, OK, OK);
+}
+
+/* What follows one another is one event. */
+static void late_once(void **state)
+{
+    lot_run run;
+
+    (void)state;
+    synthetic_run_make(&run, 4, 48, 0.02, 1);
+    make_late(&run, 1, 18, 1, 12);
+    EXPECT(&run, OK, OK, OK, OK);
+}
+
+/* 9 of 100 against none of 300 are as sure as 10, C(100, 9) / C(400, 9) = 2e-6, but too few to matter. */
+static void late_seldom(void **state)
+{
+    (void)state;
+    for (size_t late = 9; late <= 10; late++) {
+        lot_run run;
+
+        synthetic_run_make(&run, 4, 100, 0.02, 1);
+        make_late(&run, 1, 5, 10, late);
+        EXPECT(&run, OK, late == 10 ? BIT(UNSTABLE) : OK, OK, OK);
+    }
+}
+
 /* Alone, a GPU has no group whose noise could tell; its own, which the two clusters make, must not. */
 static void bimodal_alone(void **state)
 {
@@ -230,6 +295,10 @@ int main(void)
         cmocka_unit_test(bimodal),
         cmocka_unit_test(outliers_are_no_cluster),
         cmocka_unit_test(late_passes_are_no_cluster),
+        cmocka_unit_test(late_more_often_than_peers),
+        cmocka_unit_test(late_like_the_peers),
+        cmocka_unit_test(late_once),
+        cmocka_unit_test(late_seldom),
         cmocka_unit_test(bimodal_alone),
         cmocka_unit_test(soak),
         cmocka_unit_test(soak_of_one_row),

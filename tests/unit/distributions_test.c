@@ -80,12 +80,27 @@ static void not_defined(void **state)
     near(lot_student_tail(-INFINITY, 3), 1, 0);
 }
 
+/* The lady tasting tea, 4 cups of 8: all four with chance 1 / 70, three or more with 17 / 70. The others are
+ * sums of binomial coefficients in whole numbers. */
+static void hypergeometric(void **state)
+{
+    (void)state;
+    near(lot_hypergeometric_tail(4, 4, 4, 8), 1.0 / 70, 1e-15);
+    near(lot_hypergeometric_tail(3, 4, 4, 8), 17.0 / 70, 1e-14);
+    near(lot_hypergeometric_tail(12, 50, 12, 100), 1.155723706908730e-04, 1e-16);
+    near(lot_hypergeometric_tail(10, 20, 30, 100), 3.069642935433670e-02, 1e-14);
+    assert_true(lot_hypergeometric_tail(0, 4, 4, 8) == 1);
+    assert_true(lot_hypergeometric_tail(2, 5, 5, 8) == 1); /* 3 of the 5 can be left out at most */
+    assert_true(lot_hypergeometric_tail(5, 4, 8, 16) == 0);
+    assert_true(lot_hypergeometric_tail(1, 4, 0, 8) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chi_square_medians),   cmocka_unit_test(normal_tables),
         cmocka_unit_test(student_closed_forms), cmocka_unit_test(student_tables),
-        cmocka_unit_test(not_defined),
+        cmocka_unit_test(not_defined),          cmocka_unit_test(hypergeometric),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

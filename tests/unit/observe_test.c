@@ -55,6 +55,29 @@ static void by_hand(void **state)
     near(t->deviation, sqrt((3.2 * 3.2 + 2.2 * 2.2 + 1.2 * 1.2 + 0.2 * 0.2 + 6.8 * 6.8) / 4));
 }
 
+/* Median 1: 1.06 is late and 1.04 is not; those that follow one another are one run. */
+static void late(void **state)
+{
+    const double seconds[] = {1.06, 1, 1, 1.5, 1.7, 1.04, 0.9, 1, 0.8, 1.2, 1};
+    const lot_series s = warm_of(seconds, 11);
+    const lot_timing *t = &s.timing[LOT_CLOCK_HOST];
+
+    (void)state;
+    near(t->median_seconds, 1);
+    assert_int_equal(4, t->late_rows);
+    assert_int_equal(3, t->late_runs);
+}
+
+/* A time that a coarse clock puts one step above the median, here 5 %, is not late; three steps are. */
+static void late_by_a_step(void **state)
+{
+    const double seconds[] = {10e-6, 10.5e-6, 10e-6, 10.5e-6, 10e-6, 10e-6, 11.5e-6};
+    const lot_series s = warm_of(seconds, 7);
+
+    (void)state;
+    assert_int_equal(1, s.timing[LOT_CLOCK_DEVICE].late_rows);
+}
+
 /* ln t = 0.1, 0, 5, 0.2, 5.2: clusters {0, 0.1, 0.2} and {5, 5.2}: means 0.1 and 5.1, standard deviations 0.1
  * and sqrt(0.02), the wider of which counts. */
 static void clusters(void **state)
@@ -184,6 +207,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
+        cmocka_unit_test(late),
+        cmocka_unit_test(late_by_a_step),
         cmocka_unit_test(clusters),
         cmocka_unit_test(times_that_are_none),
         cmocka_unit_test(which_clock),
