@@ -57,7 +57,7 @@ static void judge_late(lot_case *c, const lot_contest *k, const lot_entrant *e, 
     lot_finding_say(
         f, "%lld of its %lld times lie over %.0f %% above their median, in %s; %s in %lld times of %s",
         (long long)t->late_rows, (long long)t->rows, 100 * LOT_LATE_BY, lot_count(own.runs, "run").text,
-        (all->runs == own.runs) ? "none" : lot_count(all->runs - own.runs, "such run").text,
+        all->runs == own.runs ? "none" : lot_count(all->runs - own.runs, "such run").text,
         (long long)(all->rows - own.rows), lot_count((int64_t)k->count - 1, "peer").text);
 }
 
