@@ -278,11 +278,11 @@ static double median_efficiency(double dof)
 double lot_baseline_dof(const lot_baseline *baseline, size_t devices)
 {
     const double dof = (double)(baseline->archives - 1);
-    const double pairs = (double)(devices / 2);
+    const double paired = (double)(devices - devices % 2);
 
     if (baseline->archives < 2)
         return NAN;
-    return devices < 2 ? dof * (double)devices : dof * (2 + (2 * pairs - 2) * median_efficiency(dof));
+    return devices < 2 ? dof * (double)devices : dof * (2 + (paired - 2) * median_efficiency(dof));
 }
 
 lot_status lot_baseline_usable(const lot_baseline *baseline, lot_error *error)
