@@ -64,12 +64,12 @@ class Signals(RanksTest):
         self.assertEqual((status, err), (1, f"gpulot recover: 1 of 1 rank ended early; {another} says how\n"))
 
     def test_nothing_is_promised_of_what_somebody_removed(self):
-        (self.folder / "there").mkdir()
-        output = self.folder / "there" / "run.h5"
-        with Started([PROGRAM, "measure", *ENDLESS, "--quiet", "--output", str(output)]) as run:
-            self.wait_for("its progress", lambda: any((self.folder / "there").glob("*/rank-0.jsonl")))
-            [spool] = (self.folder / "there").iterdir()
-            shutil.rmtree(self.folder / "there")
+        self.output = self.folder / "there" / "run.h5"
+        self.output.parent.mkdir()
+        with Started([PROGRAM, "measure", *ENDLESS, "--quiet", "--output", str(self.output)]) as run:
+            self.wait_for("the soak", lambda: self.rows_on_disk(0) > 14)
+            [spool] = self.spools()
+            shutil.rmtree(self.output.parent)
             run.process.send_signal(signal.SIGTERM)
             self.assertEqual(run.wait(), 3)
             said = run.text().splitlines()

@@ -136,7 +136,7 @@ class RanksTest(unittest.TestCase):
             time.sleep(0.02)
 
     def spools(self):
-        return sorted(path for path in self.folder.iterdir() if ".spool-" in path.name)
+        return sorted(path for path in self.output.parent.iterdir() if ".spool-" in path.name)
 
     def rows_on_disk(self, rank):
         return sum(text.count('{"phase":') for spool in self.spools()
