@@ -115,8 +115,7 @@ class Killed(RanksTest):
     def kill(self, victim):
         """kill -9 of one rank of three in its soak; then the one command that the documents name."""
         with Started(command(3, *ENDLESS, "--quiet", "--output", self.output)) as run:
-            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
-            os.kill(run.ranks()[victim], signal.SIGKILL)
+            os.kill(self.in_their_soak(run)[victim], signal.SIGKILL)
             self.assertNotEqual(run.wait(), 0)
         if self.output.exists():
             return self.records()
@@ -131,13 +130,20 @@ class Killed(RanksTest):
         mpirun, *rest = command(3, *arguments, "--quiet", "--output", self.output)
         return Started([mpirun, "--enable-recovery", *rest])
 
+    def in_their_soak(self, run):
+        """Process ids of the three ranks, looked up before: on a busy machine that takes seconds."""
+        self.wait_for("three ranks", lambda: len(run.ranks()) == 3)
+        ranks = run.ranks()
+        self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
+        return ranks
+
     def test_one_says_what_to_do_where_rank_0_cannot(self):
         with self.three_that_outlive_one_another() as run:
-            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
-            os.kill(run.ranks()[0], signal.SIGKILL)
+            os.kill(self.in_their_soak(run)[0], signal.SIGKILL)
             run.wait()
             said = run.text()
-        [spool] = self.spools()
+        self.assertEqual(len(self.spools()), 1, said)
+        spool = self.spools()[0]
         self.assertEqual(said.count(f"gpulot recover {spool} --output {self.output}"), 1, said)
         # The others ended since it was gone: nothing is lost of them.
         self.assertEqual(self.alone("recover", spool, "--output", self.output)[0], 1)
@@ -146,8 +152,7 @@ class Killed(RanksTest):
     def test_the_others_go_on_where_the_launcher_lets_them(self):
         """They make the archive by themselves."""
         with self.three_that_outlive_one_another() as run:
-            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
-            os.kill(run.ranks()[1], signal.SIGKILL)
+            os.kill(self.in_their_soak(run)[1], signal.SIGKILL)
             killed = time.monotonic()
             self.wait_for("the archive", self.output.exists, 60)
             self.assertLess(time.monotonic() - killed, 30)
@@ -168,9 +173,9 @@ class Killed(RanksTest):
 
     def test_those_that_were_stopped_are_not_counted_as_failed(self):
         with self.three_that_outlive_one_another("100s") as run:
-            self.wait_for("the soak", lambda: all(self.rows_on_disk(rank) > 14 for rank in range(3)))
-            os.kill(run.ranks()[1], signal.SIGKILL)
-            os.kill(run.ranks()[0], signal.SIGUSR1)
+            ranks = self.in_their_soak(run)
+            os.kill(ranks[1], signal.SIGKILL)
+            os.kill(ranks[0], signal.SIGUSR1)
             run.wait()
             said = run.text()
         self.assertIn("1 of 3 ranks failed and 2 were stopped, failed: rank 1: ", said)
